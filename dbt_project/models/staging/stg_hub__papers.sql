@@ -1,0 +1,28 @@
+with hub_rows as (
+
+    select * from {{ source('raw', 'hub_rows') }}
+
+),
+
+renamed as (
+
+    select
+        edition_id,
+        'hub_dataset' as source,
+        snapshot_id,
+        row_number,
+        file_number,
+        file_row_number,
+        {{ forum_id('url') }} as paper_id,
+        try_cast(regexp_extract(invitation, '/Submission(\d+)/', 1) as integer) as submission_number,
+        nullif(trim(title), '') as title,
+        nullif(trim(venue), '') as venue_text,
+        nullif(invitation, '') as invitation,
+        coalesce(len(authors), 0) as author_count,
+        coalesce(len(reviews), 0) as review_count
+    from hub_rows
+    where edition_id in (select edition_id from {{ ref('stg_editions') }})
+
+)
+
+select * from renamed

@@ -1,0 +1,41 @@
+with hub_rows as (
+
+    select * from {{ source('raw', 'hub_rows') }}
+
+),
+
+items as (
+
+    select
+        edition_id,
+        snapshot_id,
+        row_number,
+        file_number,
+        file_row_number,
+        generate_subscripts(reviews, 1) as item_number,
+        unnest(reviews) as item
+    from hub_rows
+    where edition_id in (select edition_id from {{ ref('stg_editions') }})
+
+),
+
+renamed as (
+
+    select
+        edition_id,
+        'hub_dataset' as source,
+        snapshot_id,
+        row_number,
+        file_number,
+        file_row_number,
+        item_number,
+        item is null as is_null_item,
+        nullif(trim(item.review_id), '') as review_id,
+        nullif(trim(item.reviewer), '') as reviewer_signature,
+        item.rating,
+        item.confidence
+    from items
+
+)
+
+select * from renamed

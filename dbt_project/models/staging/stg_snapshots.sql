@@ -1,0 +1,26 @@
+with snapshots as (
+
+    select * from {{ source('raw', 'snapshots') }}
+
+),
+
+released_editions as (
+
+    select edition_id from {{ ref('stg_editions') }}
+
+),
+
+renamed as (
+
+    select
+        edition_id,
+        dataset_schema as source,
+        snapshot_id,
+        as_of_at,
+        row_count
+    from snapshots
+    where edition_id in (select edition_id from released_editions)
+
+)
+
+select * from renamed

@@ -1,0 +1,1 @@
+"""The Dagster code location of the peer-review warehouse: land, stage, model, validate, publish."""

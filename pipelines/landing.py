@@ -1,0 +1,302 @@
+"""Landing: the bytes as an upstream gave them, one immutable folder per snapshot.
+
+Here belongs writing, finding and verifying snapshots. How bytes are fetched belongs in `sources/`, what is inside
+them in `staging.py`.
+
+    warehouse/landing/<edition>/<source>/<snapshot>/   the files and `snapshot.json`, read-only once they stand
+    warehouse/landing/<edition>/<source>/pulls.jsonl   which snapshot the upstream showed, each time that changed
+    warehouse/landing/<edition>/<source>/.incoming/    downloads under way; what can be resumed stays here
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+from pydantic import AwareDatetime, BaseModel, ConfigDict
+
+from pipelines.editions import Edition, Source
+from pipelines.settings import Settings
+from pipelines.warehouse import Warehouse, sync
+
+Log = Callable[[str], None]
+
+PARQUET_MAGIC = b"PAR1"
+
+
+class LandingError(Exception):
+    """Something that came from an upstream, or that stands in landing, is not what it should be.
+
+    The message is for the person who runs the pipeline: it names the file or address and says what to do.
+    """
+
+
+@dataclass(frozen=True)
+class FetchedFile:
+    """One file that a source put into its incoming folder, verified as far as the upstream allows.
+
+    `name` is the file's name inside the snapshot: no folders, nothing that a path could misread.
+    """
+
+    name: str
+    path: Path
+    url: str
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """What one pull brought. `as_of` is the upstream's own date for these bytes, where it tells one."""
+
+    files: list[FetchedFile]
+    url: str
+    revision: str | None = None
+    etag: str | None = None
+    as_of: datetime | None = None
+
+
+class LandedFile(BaseModel):
+    """One file of a snapshot, as `snapshot.json` records it; `bytes` is its size, `rows` its record count."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    url: str
+    sha256: str
+    bytes: int
+    rows: int
+
+
+class SnapshotRecord(BaseModel):
+    """The content of `snapshot.json`. `sha256` is over the files in order, whatever they are called."""
+
+    model_config = ConfigDict(frozen=True)
+
+    snapshot_id: str
+    edition_id: str
+    source: str
+    kind: str
+    url: str
+    revision: str | None
+    etag: str | None
+    as_of: AwareDatetime | None
+    fetched_at: AwareDatetime
+    sha256: str
+    bytes: int
+    rows: int
+    files: list[LandedFile]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A landed snapshot: its folder and its record."""
+
+    folder: Path
+    record: SnapshotRecord
+
+    def paths(self) -> list[Path]:
+        return [self.folder / file.name for file in self.record.files]
+
+    def verify(self) -> None:
+        """Compare every file with the size and sha256 it landed with.
+
+        Raises:
+            LandingError: a file is missing or differs.
+        """
+        for file, path in zip(self.record.files, self.paths(), strict=True):
+            if (
+                not path.is_file()
+                or path.is_symlink()
+                or path.stat().st_size != file.bytes
+                or sha256(path) != file.sha256
+            ):
+                raise LandingError(
+                    f"{path} is not the file that landed (sha256 {file.sha256}, {file.bytes} bytes). Move the folder "
+                    f"{self.folder} away and run again to fetch it anew."
+                )
+
+
+Fetch = Callable[..., Fetched | None]
+
+
+def land(
+    edition: Edition, source: Source, fetch: Fetch, *, warehouse: Warehouse, settings: Settings, log: Log
+) -> tuple[Snapshot, bool]:
+    """Pull one source of one edition; returns the snapshot it shows now and whether that is news.
+
+    Raises:
+        LandingError: the upstream failed or gave something unusable; nothing was kept.
+    """
+    place = warehouse.landing / edition.id / source.name
+    incoming = place / ".incoming"
+    with warehouse.lock(f"landing-{edition.id}-{source.name}", f"land {edition.id}/{source.name}"):
+        incoming.mkdir(parents=True, exist_ok=True)
+        before = current_snapshot(warehouse, edition.id, source.name)
+        landed = frozenset((file.name, file.sha256) for file in before.record.files) if before else frozenset()
+        fetched = fetch(source, incoming, settings=settings, landed=landed, log=log)
+        if fetched is None:
+            if before is None:
+                raise LandingError(
+                    f"{edition.id}/{source.name}: the source reported no change, yet nothing has landed."
+                )
+            return before, False
+        try:
+            record = _record(edition, source, fetched, warehouse)
+        except LandingError:
+            for file in fetched.files:
+                file.path.unlink(missing_ok=True)
+            raise
+        snapshot = Snapshot(place / record.snapshot_id, record)
+        if snapshot.folder.exists():
+            snapshot = _read(snapshot.folder)
+            snapshot.verify()
+        else:
+            _place(snapshot, fetched, incoming)
+        for file in fetched.files:
+            file.path.unlink(missing_ok=True)
+        return snapshot, _note_pull(place, snapshot.record, record)
+
+
+def current_snapshot(warehouse: Warehouse, edition_id: str, source: str) -> Snapshot | None:
+    """The snapshot that the source showed when it was last pulled, or None where nothing has landed."""
+    pulls = _pulls(warehouse.landing / edition_id / source)
+    return _read(warehouse.landing / edition_id / source / pulls[-1]["snapshot_id"]) if pulls else None
+
+
+def find(warehouse: Warehouse, edition_id: str, source: str, snapshot_id: str) -> Snapshot:
+    """A landed snapshot by its id.
+
+    Raises:
+        LandingError: it is not there.
+    """
+    return _read(warehouse.landing / edition_id / source / snapshot_id)
+
+
+def snapshots(warehouse: Warehouse, edition_id: str, source: str) -> list[Snapshot]:
+    """Every landed snapshot of a source, in no particular order."""
+    folder = warehouse.landing / edition_id / source
+    return [_read(record.parent) for record in sorted(folder.glob("*/snapshot.json"))]
+
+
+def sha256(path: Path) -> str:
+    """A file's sha256 as 64 hex digits, read in pieces."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _record(edition: Edition, source: Source, fetched: Fetched, warehouse: Warehouse) -> SnapshotRecord:
+    files = [
+        LandedFile(
+            name=file.name,
+            url=file.url,
+            sha256=sha256(file.path),
+            bytes=file.path.stat().st_size,
+            rows=_parquet_rows(file, warehouse),
+        )
+        for file in fetched.files
+    ]
+    hashes = [file.sha256 for file in files]
+    content = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+    return SnapshotRecord(
+        # The content names the snapshot: the same bytes are the same snapshot wherever they came from.
+        snapshot_id=content[:16],
+        edition_id=edition.id,
+        source=source.name,
+        kind=source.kind,
+        url=fetched.url,
+        revision=fetched.revision,
+        etag=fetched.etag,
+        as_of=source.as_of or fetched.as_of,
+        fetched_at=datetime.now(UTC).replace(microsecond=0),
+        sha256=content,
+        bytes=sum(file.bytes for file in files),
+        rows=sum(file.rows for file in files),
+        files=files,
+    )
+
+
+def _parquet_rows(file: FetchedFile, warehouse: Warehouse) -> int:
+    """The row count that the file's footer gives, once the file has shown itself to be Parquet."""
+    with file.path.open("rb") as opened:
+        head = opened.read(512)
+        opened.seek(max(0, file.path.stat().st_size - 4))
+        tail = opened.read(4)
+    if head.lstrip().lower().startswith((b"<!doctype", b"<html")):
+        raise LandingError(f"{file.url} gave an HTML page, not a Parquet file; open it in a browser to see why.")
+    if not head.startswith(PARQUET_MAGIC):
+        raise LandingError(f"{file.url} is not a Parquet file (it does not begin with PAR1); check the address.")
+    if tail != PARQUET_MAGIC:
+        raise LandingError(f"{file.url} is a Parquet file cut short (it does not end with PAR1); fetch it again.")
+    try:
+        with warehouse.memory() as connection:
+            found = connection.execute("select num_rows from parquet_file_metadata(?)", [str(file.path)]).fetchone()
+    except duckdb.Error as error:
+        raise LandingError(f"{file.url} is a damaged Parquet file: {str(error).splitlines()[0]}") from None
+    return int(found[0]) if found else 0
+
+
+def _place(snapshot: Snapshot, fetched: Fetched, incoming: Path) -> None:
+    """Build the snapshot beside its place, flush it, and let it appear whole."""
+    building = incoming / f"{snapshot.record.snapshot_id}.building"
+    if building.exists():
+        shutil.rmtree(building)
+    building.mkdir()
+    for file in fetched.files:
+        file.path.rename(building / file.name)
+    (building / "snapshot.json").write_text(snapshot.record.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    for path in building.iterdir():
+        path.chmod(0o444)
+        sync(path)
+    sync(building)
+    building.rename(snapshot.folder)
+    snapshot.folder.chmod(0o555)
+    sync(snapshot.folder.parent)
+
+
+def _read(folder: Path) -> Snapshot:
+    record = folder / "snapshot.json"
+    try:
+        return Snapshot(folder, SnapshotRecord.model_validate_json(record.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise LandingError(
+            f"{record} cannot be read ({type(error).__name__}); move {folder} away and run again."
+        ) from None
+
+
+def _pulls(place: Path) -> list[dict[str, str]]:
+    """The pulls whose snapshot stands; a last line that a crash cut short does not count."""
+    try:
+        lines = (place / "pulls.jsonl").read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    pulls = []
+    for line in lines:
+        try:
+            pull = json.loads(line)
+        except ValueError:
+            continue
+        if (place / pull["snapshot_id"] / "snapshot.json").is_file():
+            pulls.append(pull)
+    return pulls
+
+
+def _note_pull(place: Path, landed: SnapshotRecord, pulled: SnapshotRecord) -> bool:
+    """Append to the log of pulls if this one differs from the last; says whether it did."""
+    told = {"revision": pulled.revision, "etag": pulled.etag, "as_of": pulled.as_of and pulled.as_of.isoformat()}
+    pull = {"snapshot_id": landed.snapshot_id, **told}
+    pulls = _pulls(place)
+    if pulls and pull == {key: pulls[-1].get(key) for key in pull}:
+        return False
+    line = json.dumps({**pull, "pulled_at": pulled.fetched_at.isoformat()})
+    handle = os.open(place / "pulls.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        # A line of its own even after one that a crash cut short.
+        os.write(handle, f"\n{line}\n".encode())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    return True

@@ -1,0 +1,44 @@
+"""Every setting of the pipeline, read from the environment in this one place.
+
+Here belongs what an operator may turn without touching code: folders, waits, limits. What an edition is made of
+belongs in `editions.yaml`; facts about venues and years are dbt seeds.
+"""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+
+
+def _path(variable: str, default: Path) -> Path:
+    """An absolute path from the environment; a relative one counts from the current directory, as in a shell."""
+    return Path(os.environ.get(variable) or default).expanduser().absolute()
+
+
+def _number(variable: str, default: float) -> float:
+    given = os.environ.get(variable)
+    if not given:
+        return default
+    try:
+        return float(given)
+    except ValueError:
+        raise ValueError(f"{variable}={given!r} is not a number; set it to a number such as {default:g}.") from None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the environment says; `.env.example` lists each variable with its default."""
+
+    warehouse_dir: Path = field(default_factory=lambda: _path("WAREHOUSE_DIR", PROJECT_DIR / "warehouse"))
+    editions_file: Path = field(
+        default_factory=lambda: _path("EDITIONS_FILE", PROJECT_DIR / "pipelines" / "editions.yaml")
+    )
+    dbt_project_dir: Path = PROJECT_DIR / "dbt_project"
+    lock_wait_seconds: float = field(default_factory=lambda: _number("LOCK_WAIT_SECONDS", 600))
+    http_timeout_seconds: float = field(default_factory=lambda: _number("HTTP_TIMEOUT_SECONDS", 60))
+    http_attempts: int = field(default_factory=lambda: int(_number("HTTP_ATTEMPTS", 5)))
+    http_max_wait_seconds: float = field(default_factory=lambda: _number("HTTP_MAX_WAIT_SECONDS", 300))
+    memory_limit: str = field(default_factory=lambda: os.environ.get("DUCKDB_MEMORY_LIMIT") or "4GB")
+    threads: int = field(default_factory=lambda: int(_number("DUCKDB_THREADS", os.cpu_count() or 2)))
+    releases_kept: int = field(default_factory=lambda: int(_number("RELEASES_KEPT", 10)))

@@ -1,0 +1,204 @@
+"""The warehouse on disk: paths, the writer lock, connections. The only module that opens a database.
+
+Here belongs where things are and who may touch them at a time. What is written into a database belongs in
+`staging.py`, the dbt project and `releases.py`.
+"""
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import filelock
+
+from pipelines.settings import Settings
+
+# The oldest format that DuckDB 2.0 still writes; every client from 1.1 on opens it (docs/decisions/0003).
+STORAGE_VERSION = "v1.0.0"
+
+_LOCKED = re.compile(r"Could not set lock on file.*?(?:PID (?P<pid>\d+)|$)", re.DOTALL)
+
+
+class WarehouseError(Exception):
+    """The warehouse cannot be used as asked; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Warehouse:
+    """Where everything of one warehouse is. Nothing is created by asking for a path."""
+
+    settings: Settings
+
+    @property
+    def root(self) -> Path:
+        return self.settings.warehouse_dir
+
+    @property
+    def landing(self) -> Path:
+        return self.root / "landing"
+
+    @property
+    def working_database(self) -> Path:
+        """Raw, staging and intermediate tables; a cache that can be rebuilt from landing."""
+        return self.root / "working.duckdb"
+
+    @property
+    def marts_database(self) -> Path:
+        """The marts as dbt builds them, a database of its own so that it can be released as it is."""
+        return self.root / "marts.duckdb"
+
+    @property
+    def candidates(self) -> Path:
+        return self.root / "candidates"
+
+    @property
+    def releases(self) -> Path:
+        return self.root / "releases"
+
+    @property
+    def current(self) -> Path:
+        """A symlink to the current release."""
+        return self.root / "current"
+
+    @property
+    def database(self) -> Path:
+        """The current release's database, by way of `current`: one flip switches both."""
+        return self.root / "peer_reviews.duckdb"
+
+    @property
+    def locks(self) -> Path:
+        return self.root / ".locks"
+
+    @contextmanager
+    def lock(self, name: str, purpose: str, wait_seconds: float | None = None) -> Iterator[None]:
+        """Hold one of the warehouse's locks; the operating system frees it when the process dies.
+
+        Raises:
+            WarehouseError: another process still holds it after the wait; the message names that process.
+        """
+        self.locks.mkdir(parents=True, exist_ok=True)
+        wait = self.settings.lock_wait_seconds if wait_seconds is None else wait_seconds
+        holder = self.locks / f"{name}.holder.json"
+        try:
+            # A lock of a file that stays: removing it on release would let two processes lock two files.
+            with filelock.FileLock(self.locks / f"{name}.lock", timeout=wait):
+                _write_holder(holder, purpose)
+                yield
+        except filelock.Timeout:
+            raise WarehouseError(
+                f"{_describe_holder(holder)} holds the {name} lock of {self.root}; waited {wait:g} s to {purpose}. "
+                "Let it finish or end that process, then run again."
+            ) from None
+
+    def writing(self, purpose: str) -> AbstractContextManager[None]:
+        """Hold the one lock that every writer of the databases and releases takes."""
+        return self.lock("writer", purpose)
+
+    @contextmanager
+    def connect(self, database: Path, *, read_only: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to one of our databases, closed at the end whatever happens.
+
+        A database that another process holds is waited for as long as the writer lock is.
+
+        Raises:
+            WarehouseError: the other process still holds it, or the file is damaged.
+        """
+        deadline = time.monotonic() + self.settings.lock_wait_seconds
+        while True:
+            try:
+                connection = duckdb.connect(database, read_only=read_only, config=self._config())
+                break
+            except duckdb.IOException as error:
+                locked = _LOCKED.search(str(error))
+                if not locked or time.monotonic() > deadline:
+                    raise WarehouseError(_explain_open(database, error, locked)) from error
+                time.sleep(0.5)
+            except duckdb.Error as error:
+                raise WarehouseError(_explain_open(database, error, None)) from error
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    @contextmanager
+    def memory(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to no file, for reading landed and candidate files."""
+        connection = duckdb.connect(config=self._config())
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+    def _config(self) -> dict[str, str | bool | int | float | list[str]]:
+        return {
+            "memory_limit": self.settings.memory_limit,
+            "threads": self.settings.threads,
+            "temp_directory": str(self.root / ".tmp"),
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+        }
+
+    def set_aside_if_damaged(self, database: Path, log: Callable[[str], None]) -> None:
+        """Move a database that does not open out of the way, so that a run can rebuild it. Call under the lock."""
+        if not database.exists():
+            return
+        try:
+            with self.connect(database):
+                return
+        except WarehouseError as error:
+            if isinstance(error.__cause__, duckdb.Error) and _LOCKED.search(str(error.__cause__)):
+                raise
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        for file in (database, database.with_name(database.name + ".wal")):
+            if file.exists():
+                aside = file.with_name(f"{file.name}.damaged-{stamp}")
+                file.rename(aside)
+                log(f"{file} does not open; it was set aside as {aside.name} and is rebuilt from landing.")
+
+    def new_database(self, database: Path) -> None:
+        """Create an empty database in the pinned storage format in place of any older one. Call under the lock."""
+        for file in (database, database.with_name(database.name + ".wal")):
+            file.unlink(missing_ok=True)
+        with self.memory() as connection:
+            connection.execute(f"attach {sql_string(database)} as made (storage_version {sql_string(STORAGE_VERSION)})")
+            connection.execute("detach made")
+
+
+def sql_string(value: object) -> str:
+    """A value as an SQL string literal, for the statements that take no parameters."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def sync(path: Path) -> None:
+    """Flush a file or a folder's entries to disk, so that a rename after it never shows half a file."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_holder(file: Path, purpose: str) -> None:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    file.write_text(json.dumps({"pid": os.getpid(), "purpose": purpose, "since": now}) + "\n", encoding="utf-8")
+
+
+def _describe_holder(file: Path) -> str:
+    try:
+        holder = json.loads(file.read_text(encoding="utf-8"))
+        return f"Process {holder['pid']} (to {holder['purpose']}, since {holder['since']})"
+    except (OSError, ValueError, KeyError):
+        return "Another process"
+
+
+def _explain_open(database: Path, error: duckdb.Error, locked: re.Match[str] | None) -> str:
+    if locked:
+        who = f"process {locked['pid']}" if locked["pid"] else "another process"
+        return f"{database} is held by {who}; let it finish or end it, then run again."
+    return f"{database} cannot be opened: {str(error).splitlines()[0]}"
