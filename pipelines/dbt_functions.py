@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb import DuckDBPyConnection
+from duckdb.func import FunctionNullHandling
 
 from pipelines import text
 
@@ -22,7 +23,11 @@ def register(connection: DuckDBPyConnection) -> None:
     """Make each function known to SQL under its own name; a NULL goes in and out as NULL."""
     for function in FUNCTIONS:
         connection.create_function(
-            function.__name__, _passing_null(function), ["VARCHAR"], "VARCHAR", null_handling="special"
+            function.__name__,
+            _passing_null(function),
+            ["VARCHAR"],
+            "VARCHAR",
+            null_handling=FunctionNullHandling.SPECIAL,
         )
 
 

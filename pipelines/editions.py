@@ -7,7 +7,7 @@ from it. How a source is fetched belongs in `pipelines/sources/`.
 import re
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import click
 import yaml
@@ -34,13 +34,16 @@ class _Source(_Model):
     """
 
     dataset_schema: ClassVar[str]
+    file_format: ClassVar[Literal["parquet", "json"]] = "parquet"
     name: SourceName = ""
     as_of: AwareDatetime | None = None
 
     @field_validator("as_of", mode="before")
     @classmethod
     def _dates_are_utc(cls, given: Any) -> Any:
-        """YAML knows dates without a time zone; they are read as UTC."""
+        """YAML knows dates without a time zone; they are read as UTC. A bare number is no date (2025 is not 1970)."""
+        if isinstance(given, int | float):
+            raise ValueError("is not a date; write 2025-11-21, or 2025-11-21T10:00:00Z")
         if isinstance(given, str) and not re.search(r"(Z|[+-]\d\d:?\d\d)$", given):
             return f"{given}T00:00:00Z" if len(given) == 10 else f"{given}Z"
         if isinstance(given, datetime):
@@ -73,7 +76,7 @@ class FilesSource(_Source):
     url: Annotated[str, Field(pattern=r"^https?://")] | None = None
 
     @model_validator(mode="after")
-    def _one_place(self) -> "FilesSource":
+    def _one_place(self) -> Self:
         if (self.path is None) == (self.url is None):
             raise ValueError("needs exactly one of 'path' (a file or glob) and 'url' (http or https)")
         return self
@@ -86,7 +89,86 @@ class SampleSource(_Source):
     kind: Literal["sample"]
 
 
-Source = Annotated[HuggingFaceSource | FilesSource | SampleSource, Field(discriminator="kind")]
+class _WebFile(_Source):
+    """A source that is one file of a public site, or a copy of it at `path` or `url`."""
+
+    base_url: Annotated[str, Field(pattern=r"^https?://")]
+    path: str | None = None
+    url: Annotated[str, Field(pattern=r"^https?://")] | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.path is not None and self.url is not None:
+            raise ValueError("takes 'path' or 'url', not both")
+        return self
+
+
+class PaperCopilotSource(_WebFile):
+    """A JSONL file of the Paper Copilot archive; `file` is its path in the archive's repository."""
+
+    dataset_schema: ClassVar[str] = "paper_copilot"
+    file_format: ClassVar[Literal["parquet", "json"]] = "json"
+    kind: Literal["paper_copilot"]
+    base_url: Annotated[str, Field(pattern=r"^https?://")] = (
+        "https://raw.githubusercontent.com/papercopilot/openreview/main"
+    )
+    file: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)*\.jsonl$")]
+
+
+class OpenReviewSource(_Source):
+    """A venue's notes from the OpenReview API; `api` is its version, `submissions` the invitation of its papers."""
+
+    dataset_schema: ClassVar[str] = "openreview"
+    file_format: ClassVar[Literal["parquet", "json"]] = "json"
+    kind: Literal["openreview"]
+    api: Literal["v1", "v2"]
+    base_url: Annotated[str, Field(pattern=r"^https?://")]
+    submissions: Annotated[str, Field(pattern=r"^[\w./-]+/-/\w+$")]
+    page_size: Annotated[int, Field(ge=1, le=1000)] = 250
+    full: bool = False
+
+
+class ConferenceSiteSource(_WebFile):
+    """The conference site's list of accepted papers: `<site>-<year>-orals-posters.json` and its abstracts sidecar."""
+
+    dataset_schema: ClassVar[str] = "conference_site"
+    file_format: ClassVar[Literal["parquet", "json"]] = "json"
+    kind: Literal["conference_site"]
+    base_url: Annotated[str, Field(pattern=r"^https?://")] = "https://iclr.cc"
+    file: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)*\.json$")]
+    abstracts_file: str | None = None
+    abstracts_path: str | None = None
+    abstracts_url: Annotated[str, Field(pattern=r"^https?://")] | None = None
+
+
+Source = Annotated[
+    HuggingFaceSource | FilesSource | SampleSource | PaperCopilotSource | OpenReviewSource | ConferenceSiteSource,
+    Field(discriminator="kind"),
+]
+
+
+def _defaults(kind: Any, edition: dict[str, Any]) -> dict[str, Any]:
+    """What follows for a source of this kind from the edition that it stands in."""
+    venue, year, venue_id = str(edition.get("venue", "")).lower(), edition.get("year"), edition.get("venue_id")
+    if kind == "paper_copilot":
+        return {"file": f"venues/{venue}/{venue}{year}.jsonl"}
+    if kind == "openreview":
+        # OpenReview moved venues to its second API in the course of 2023.
+        is_v1 = isinstance(year, int) and year <= 2023
+        return {
+            "api": "v1" if is_v1 else "v2",
+            "base_url": "https://api.openreview.net" if is_v1 else "https://api2.openreview.net",
+            "submissions": f"{venue_id}/-/{'Blind_Submission' if is_v1 else 'Submission'}",
+        }
+    if kind == "conference_site":
+        folder = "static/virtual/data"
+        # From 2026 on the abstracts are in a file of their own.
+        has_sidecar = isinstance(year, int) and year >= 2026
+        return {
+            "file": f"{folder}/{venue}-{year}-orals-posters.json",
+            "abstracts_file": f"{folder}/{venue}-{year}-abstracts.json" if has_sidecar else None,
+        }
+    return {}
 
 
 class Edition(_Model):
@@ -99,12 +181,23 @@ class Edition(_Model):
     active: bool = False
     sources: Annotated[list[Source], Field(min_length=1)]
 
+    @model_validator(mode="before")
+    @classmethod
+    def _complete_sources(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or not isinstance(given.get("sources"), list):
+            return given
+        sources = [
+            {**_defaults(source.get("kind"), given), **source} if isinstance(source, dict) else source
+            for source in given["sources"]
+        ]
+        return {**given, "sources": sources}
+
     @property
     def is_synthetic(self) -> bool:
         return any(source.kind == "sample" for source in self.sources)
 
     @model_validator(mode="after")
-    def _sources_are_distinct(self) -> "Edition":
+    def _sources_are_distinct(self) -> Self:
         names = [source.name for source in self.sources]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"source name {twice[0]!r} is used twice; give one of them another 'name'")
@@ -119,7 +212,7 @@ class Editions(_Model):
     editions: Annotated[list[Edition], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _ids_are_distinct(self) -> "Editions":
+    def _ids_are_distinct(self) -> Self:
         ids = [edition.id for edition in self.editions]
         if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
             raise ValueError(f"edition {twice[0]!r} is listed twice")
@@ -146,11 +239,12 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def _mapping_without_repeats(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    keys = [loader.construct_object(key) for key, _ in node.value]
+    # '<<' pulls in another mapping's keys, which the mapping's own may override.
+    own = [key for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+    keys = [loader.construct_object(key) for key in own]
     for position, key in enumerate(keys):
         if key in keys[:position]:
-            mark = node.value[position][0].start_mark
-            raise yaml.MarkedYAMLError(problem=f"key {key!r} appears twice", problem_mark=mark)
+            raise yaml.MarkedYAMLError(problem=f"key {key!r} appears twice", problem_mark=own[position].start_mark)
     return loader.construct_mapping(node, deep=True)
 
 
@@ -169,7 +263,7 @@ def load_editions(file: Path) -> Editions:
     except OSError as error:
         raise EditionsError(f"{file}: cannot be read ({error.strerror}); set EDITIONS_FILE to a file.") from None
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        problem = getattr(error, "problem", None) or str(error)
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
         mark = getattr(error, "problem_mark", None)
         line = f" at line {mark.line + 1}" if mark else ""
         raise EditionsError(f"{file}: not valid YAML{line}: {problem}.") from None
@@ -184,10 +278,17 @@ def load_editions(file: Path) -> Editions:
 
 def _with_absolute_paths(edition: Edition, folder: Path) -> Edition:
     def absolute(source: Any) -> Any:
-        path = getattr(source, "path", None)
-        return source.model_copy(update={"path": str(folder / Path(path).expanduser())}) if path else source
+        paths = {name: getattr(source, name, None) for name in ("path", "abstracts_path")}
+        update = {name: str(folder / Path(path).expanduser()) for name, path in paths.items() if path}
+        return source.model_copy(update=update) if update else source
 
     return edition.model_copy(update={"sources": [absolute(source) for source in edition.sources]})
+
+
+def _kind_of(edition: Any, number: int) -> Any:
+    """The kind of an edition's source, which pydantic puts into the location of a mistake in it."""
+    source = edition["sources"][number] if isinstance(edition, dict) else None
+    return source.get("kind") if isinstance(source, dict) else None
 
 
 def _explain(given: Any, mistake: Any) -> str:
@@ -201,8 +302,7 @@ def _explain(given: Any, mistake: Any) -> str:
         place = place[2:]
         if place[:1] == ["sources"] and len(place) > 1:
             words.append(f"source number {place[1] + 1}")
-            kinds = {"hugging_face", "files", "sample"}
-            place = [part for part in place[2:] if part not in kinds]
+            place = place[3:] if place[2:3] == [_kind_of(item, place[1])] else place[2:]
     if place:
         words.append("field '" + ".".join(str(part) for part in place) + "'")
     message = mistake["msg"].removeprefix("Value error, ")

@@ -21,6 +21,7 @@ import duckdb
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from pipelines.editions import Edition, Source
+from pipelines.records import RecordsError, read_records
 from pipelines.settings import Settings
 from pipelines.warehouse import Warehouse, sync
 
@@ -33,6 +34,13 @@ class LandingError(Exception):
     """Something that came from an upstream, or that stands in landing, is not what it should be.
 
     The message is for the person who runs the pipeline: it names the file or address and says what to do.
+    """
+
+
+class SourceSkipped(LandingError):
+    """A source that cannot be pulled now for a reason that a retry does not mend, such as missing credentials.
+
+    The run goes on with the edition's other sources, and with what this one landed before.
     """
 
 
@@ -60,7 +68,11 @@ class Fetched:
 
 
 class LandedFile(BaseModel):
-    """One file of a snapshot, as `snapshot.json` records it; `bytes` is its size, `rows` its record count."""
+    """One file of a snapshot, as `snapshot.json` records it.
+
+    `bytes` is its size; `rows` is its record count where a file has one of its own (the records of JSON sources are
+    counted over all files of the snapshot).
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -68,7 +80,7 @@ class LandedFile(BaseModel):
     url: str
     sha256: str
     bytes: int
-    rows: int
+    rows: int | None
 
 
 class SnapshotRecord(BaseModel):
@@ -137,7 +149,8 @@ def land(
         incoming.mkdir(parents=True, exist_ok=True)
         before = current_snapshot(warehouse, edition.id, source.name)
         landed = frozenset((file.name, file.sha256) for file in before.record.files) if before else frozenset()
-        fetched = fetch(source, incoming, settings=settings, landed=landed, log=log)
+        previous = before.paths() if before else []
+        fetched = fetch(source, incoming, settings=settings, landed=landed, previous=previous, log=log)
         if fetched is None:
             if before is None:
                 raise LandingError(
@@ -189,13 +202,14 @@ def sha256(path: Path) -> str:
 
 
 def _record(edition: Edition, source: Source, fetched: Fetched, warehouse: Warehouse) -> SnapshotRecord:
+    is_parquet = source.file_format == "parquet"
     files = [
         LandedFile(
             name=file.name,
             url=file.url,
             sha256=sha256(file.path),
             bytes=file.path.stat().st_size,
-            rows=_parquet_rows(file, warehouse),
+            rows=_parquet_rows(file, warehouse) if is_parquet else None,
         )
         for file in fetched.files
     ]
@@ -214,9 +228,16 @@ def _record(edition: Edition, source: Source, fetched: Fetched, warehouse: Wareh
         fetched_at=datetime.now(UTC).replace(microsecond=0),
         sha256=content,
         bytes=sum(file.bytes for file in files),
-        rows=sum(file.rows for file in files),
+        rows=sum(file.rows or 0 for file in files) if is_parquet else _json_rows(source, fetched),
         files=files,
     )
+
+
+def _json_rows(source: Source, fetched: Fetched) -> int:
+    try:
+        return sum(1 for _ in read_records(source.dataset_schema, [file.path for file in fetched.files]))
+    except RecordsError as error:
+        raise LandingError(f"{fetched.url}: {error}") from None
 
 
 def _parquet_rows(file: FetchedFile, warehouse: Warehouse) -> int:

@@ -1,14 +1,14 @@
 """Staging: landed snapshots as tables and views of the schema `raw` in the working database.
 
-Here belongs the schema contract of each source (declared once, below), the check of every file against it, and what
-dbt reads: edition, snapshot and row number on every row. What the values mean belongs in the dbt project.
+Here belongs what dbt reads: edition, snapshot and row number on every row. What a source's files must look like
+belongs in `contracts.py`, what the values mean in the dbt project.
 
 Text stays in the landed Parquet files: `raw.hub_dataset` is a view over them with explicit columns. Beside it,
 `raw.hub_rows` holds what finding, ranking and counting rows needs, so that no text is read for that.
 """
 
 import hashlib
-from collections.abc import Iterable
+import itertools
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
@@ -17,73 +17,20 @@ from typing import Any
 import duckdb
 
 from pipelines import landing
+from pipelines.contracts import (
+    CONTRACTS,
+    HUB_DATASET,
+    REVIEW_FIELDS,
+    AnyContract,
+    CheckedFile,
+    JsonContract,
+    check_files,
+    check_records,
+)
 from pipelines.editions import Edition, Editions
 from pipelines.landing import Log, Snapshot
+from pipelines.records import read_records
 from pipelines.warehouse import Warehouse, sql_string
-
-_TEXT, _NUMBER = "VARCHAR", "BIGINT"
-
-
-class ContractError(Exception):
-    """A landed file does not have the columns that its source promises; names file, column, expected and found."""
-
-
-@dataclass(frozen=True)
-class Contract:
-    """The columns of one source's files, in order, as DuckDB types; a `reviews`-like list of structs by its fields.
-
-    Columns outside `required` may be missing (they read as NULL then); columns that are not named here at all are
-    kept out and reported.
-    """
-
-    name: str
-    columns: dict[str, str | dict[str, str]]
-    required: frozenset[str]
-
-    def sql_type(self, column: str) -> str:
-        kind = self.columns[column]
-        if isinstance(kind, str):
-            return kind
-        return "STRUCT(" + ", ".join(f'"{field}" {field_type}' for field, field_type in kind.items()) + ")[]"
-
-    @property
-    def fingerprint(self) -> str:
-        return hashlib.sha256(repr((self.columns, sorted(self.required))).encode()).hexdigest()[:16]
-
-
-_REVIEW = {
-    "confidence": _NUMBER,
-    "date": _NUMBER,
-    "rating": _NUMBER,
-    "review": _TEXT,
-    "review_id": _TEXT,
-    "reviewer": _TEXT,
-    "strengths": _TEXT,
-    "summary": _TEXT,
-    "weaknesses": _TEXT,
-}
-
-# https://huggingface.co/datasets/davidheineman/iclr-2026, as of 2025-11-21.
-HUB_DATASET = Contract(
-    name="hub_dataset",
-    columns={
-        "title": _TEXT,
-        "abstract": _TEXT,
-        "year": _NUMBER,
-        "url": _TEXT,
-        "pdf": _TEXT,
-        "authors": "VARCHAR[]",
-        "venue": _TEXT,
-        "venueid": _TEXT,
-        "invitation": _TEXT,
-        "venue_type": _TEXT,
-        "reviews": _REVIEW,
-        "num_reviews": _NUMBER,
-        "_bibtex": _TEXT,
-        "_bibkey": _TEXT,
-    },
-    required=frozenset({"title", "abstract", "url", "authors", "venue", "invitation", "reviews"}),
-)
 
 # What ranking and counting rows needs; the reviews' texts are not among it.
 _NARROW_COLUMNS = ("title", "year", "url", "authors", "venue", "invitation", "num_reviews")
@@ -106,20 +53,28 @@ create table if not exists raw.files (
 create table if not exists raw.hub_rows (
     edition_id varchar, source varchar, snapshot_id varchar, row_number bigint, file_number integer,
     file_row_number bigint, {", ".join(f"{column} {HUB_DATASET.columns[column]}" for column in _NARROW_COLUMNS)},
-    reviews struct({", ".join(f"{f} {_REVIEW[f]}" for f in _NARROW_REVIEW_FIELDS)})[]
+    reviews struct({", ".join(f"{f} {REVIEW_FIELDS[f]}" for f in _NARROW_REVIEW_FIELDS)})[]
+);
+create table if not exists raw.json_records (
+    edition_id varchar, source varchar, dataset_schema varchar, snapshot_id varchar, row_number bigint, record varchar,
+    problem varchar
 );
 """
 
 
 @dataclass(frozen=True)
 class Staged:
-    """What staging one edition did. `rows` is per source; `unknown_columns` names `file: column`."""
+    """What staging one edition did.
+
+    `rows` is per source; `unknown_columns` names `file: column`; `missing_sources` are those that never landed.
+    """
 
     edition_id: str
     has_changed: bool
     rows: dict[str, int]
     snapshot_ids: dict[str, str]
     unknown_columns: list[str]
+    missing_sources: list[str]
 
 
 def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Log) -> Staged:
@@ -149,6 +104,16 @@ def staged_fingerprint(connection: duckdb.DuckDBPyConnection) -> str:
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
+def synthetic_notice(warehouse: Warehouse) -> str | None:
+    """A sentence to show where synthetic editions are staged beside real ones, which keeps them out of releases."""
+    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+        rows = connection.execute("select edition_id, is_synthetic from raw.editions order by 1").fetchall()
+    synthetic = [edition_id for edition_id, is_synthetic in rows if is_synthetic]
+    if not synthetic or len(synthetic) == len(rows):
+        return None
+    return f"Synthetic editions stay out of releases now that real ones are staged: {', '.join(synthetic)}."
+
+
 def verify_staged_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
     """Make sure that the views still read the bytes that were staged: size and time, and the hash where these moved.
 
@@ -164,29 +129,33 @@ def verify_staged_files(connection: duckdb.DuckDBPyConnection, warehouse: Wareho
 
 
 def _has_landed(warehouse: Warehouse, edition: Edition) -> bool:
-    return all(landing.current_snapshot(warehouse, edition.id, source.name) for source in edition.sources)
+    return any(landing.current_snapshot(warehouse, edition.id, source.name) for source in edition.sources)
 
 
 def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
-    current: dict[str, tuple[Contract, Snapshot]] = {}
+    current: dict[str, tuple[AnyContract, Snapshot]] = {}
     for source in edition.sources:
-        snapshot = landing.current_snapshot(warehouse, edition.id, source.name)
-        if snapshot is None:
-            raise landing.LandingError(
-                f"Nothing has landed for {edition.id}/{source.name}; materialise that edition's asset 'landed' first."
-            )
-        current[source.name] = (HUB_DATASET, snapshot)
+        if snapshot := landing.current_snapshot(warehouse, edition.id, source.name):
+            current[source.name] = (CONTRACTS[source.dataset_schema], snapshot)
+    if not current:
+        raise landing.LandingError(
+            f"Nothing has landed for {edition.id}; materialise that edition's asset 'landed' first."
+        )
+    missing = [source.name for source in edition.sources if source.name not in current]
     wanted = _wanted_rows(edition, current)
     rows = {name: snapshot.record.rows for name, (_, snapshot) in current.items()}
     ids = {name: snapshot.record.snapshot_id for name, (_, snapshot) in current.items()}
     if warehouse.working_database.exists():
         with warehouse.connect(warehouse.working_database, read_only=True) as connection:
             if _staged_rows(connection, edition.id) == wanted:
-                return Staged(edition.id, False, rows, ids, [])
+                return Staged(edition.id, False, rows, ids, [], missing)
     files = []
     unknown: list[str] = []
     for name, (contract, snapshot) in current.items():
         snapshot.verify()
+        if isinstance(contract, JsonContract):
+            unknown += check_records(snapshot, contract)
+            continue
         checked = check_files(snapshot.paths(), contract, warehouse)
         files += _file_rows(edition.id, name, snapshot, checked)
         unknown += [f"{check.path.name}: {column}" for check in checked for column in check.unknown]
@@ -194,23 +163,30 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
         connection.execute(_SCHEMA)
         connection.begin()
         try:
-            for table in ("editions", "snapshots", "files", "hub_rows"):
+            for table in ("editions", "snapshots", "files", "hub_rows", "json_records"):
                 connection.execute(f"delete from raw.{table} where edition_id = ?", [edition.id])
             for table, inserted in {**wanted, "files": files}.items():
+                if not inserted:
+                    continue
                 marks = ", ".join("?" * len(inserted[0]))
                 connection.executemany(f"insert into raw.{table} values ({marks})", inserted)
             for row in files:
                 _insert_narrow_rows(connection, row)
+            for name, (contract, snapshot) in current.items():
+                if isinstance(contract, JsonContract):
+                    _insert_records(connection, edition.id, name, contract, snapshot)
             _replace_hub_view(connection)
             connection.commit()
         except BaseException:
             connection.rollback()
             raise
         connection.execute("checkpoint")
-    return Staged(edition.id, True, rows, ids, unknown)
+    return Staged(edition.id, True, rows, ids, unknown, missing)
 
 
-def _wanted_rows(edition: Edition, current: dict[str, tuple[Contract, Snapshot]]) -> dict[str, list[tuple[Any, ...]]]:
+def _wanted_rows(
+    edition: Edition, current: dict[str, tuple[AnyContract, Snapshot]]
+) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of `raw.editions` and `raw.snapshots` that say what should be staged."""
     row = (edition.id, edition.venue, edition.year, edition.venue_id, edition.is_synthetic)
     snapshots = []
@@ -236,76 +212,6 @@ def _staged_rows(connection: duckdb.DuckDBPyConnection, edition_id: str) -> dict
         return None
 
 
-@dataclass(frozen=True)
-class CheckedFile:
-    """A file that obeys its contract: the select list that reads exactly the contract's columns from it."""
-
-    path: Path
-    projection: str
-    unknown: list[str]
-
-
-def check_files(paths: Iterable[Path], contract: Contract, warehouse: Warehouse) -> list[CheckedFile]:
-    """Check each file's own schema against the contract (a list of files would take its types from the first).
-
-    Raises:
-        ContractError: names the file, the column, what was expected and what was found.
-    """
-    with warehouse.memory() as connection:
-        return [_check_file(connection, path, contract) for path in paths]
-
-
-def _check_file(connection: duckdb.DuckDBPyConnection, path: Path, contract: Contract) -> CheckedFile:
-    relation = connection.sql(f"from read_parquet({sql_string(path)})")
-    found = dict(zip(relation.columns, relation.types, strict=True))
-    unknown = [column for column in found if column not in contract.columns]
-    selected = []
-    for column, expected in contract.columns.items():
-        if column not in found:
-            if column in contract.required:
-                raise ContractError(
-                    f"{path}: column {column!r} is missing; expected {contract.sql_type(column)}, found the columns "
-                    f"{', '.join(found)}. If the upstream changed its schema, change the contract in staging.py."
-                )
-            selected.append(f'null::{contract.sql_type(column)} as "{column}"')
-        elif isinstance(expected, str):
-            _check_type(path, column, expected, str(found[column]))
-            selected.append(f'"{column}"')
-        else:
-            fields = _struct_fields(path, column, contract, found[column])
-            for name, field_type in expected.items():
-                if name not in fields:
-                    raise ContractError(
-                        f"{path}: column {column!r} has no field {name!r}; expected {field_type}, found the fields "
-                        f"{', '.join(fields)}. If the upstream changed its schema, change the contract in staging.py."
-                    )
-                _check_type(path, f"{column}.{name}", field_type, fields[name])
-            unknown += [f"{column}.{name}" for name in fields if name not in expected]
-            if list(fields) == list(expected):
-                selected.append(f'"{column}"')
-            else:
-                packed = ", ".join(f'"{name}" := item."{name}"' for name in expected)
-                selected.append(
-                    f'list_transform("{column}", lambda item: case when item is not null then struct_pack({packed}) '
-                    f'end) as "{column}"'
-                )
-    return CheckedFile(path, ", ".join(selected), unknown)
-
-
-def _struct_fields(path: Path, column: str, contract: Contract, found: Any) -> dict[str, str]:
-    if found.id != "list" or found.children[0][1].id != "struct":
-        _check_type(path, column, contract.sql_type(column), str(found))
-    return {name: str(kind) for name, kind in found.children[0][1].children}
-
-
-def _check_type(path: Path, column: str, expected: str, found: str) -> None:
-    if expected != found:
-        raise ContractError(
-            f"{path}: column {column!r} has another type; expected {expected}, found {found}. "
-            "If the upstream changed its schema, change the contract in staging.py."
-        )
-
-
 def _file_rows(edition_id: str, source: str, snapshot: Snapshot, checked: list[CheckedFile]) -> list[tuple[Any, ...]]:
     rows = []
     first_row = 1
@@ -313,7 +219,7 @@ def _file_rows(edition_id: str, source: str, snapshot: Snapshot, checked: list[C
         modified = check.path.stat().st_mtime_ns
         place = (edition_id, source, snapshot.record.snapshot_id, number, str(check.path))
         rows.append((*place, first_row, file.rows, file.bytes, modified, check.projection))
-        first_row += file.rows
+        first_row += file.rows or 0
     return rows
 
 
@@ -351,6 +257,27 @@ def _is_narrow(leaf: str) -> bool:
     """Whether a Parquet leaf such as `title`, `authors.list.element` or `reviews.list.element.rating` is narrow."""
     parts = leaf.split(".")
     return parts[0] in _NARROW_COLUMNS or (parts[0] == "reviews" and parts[-1] in _NARROW_REVIEW_FIELDS)
+
+
+def _insert_records(
+    connection: duckdb.DuckDBPyConnection, edition_id: str, source: str, contract: JsonContract, snapshot: Snapshot
+) -> None:
+    """Copy a snapshot's records into `raw.json_records`, numbered from 1."""
+    import pyarrow
+
+    numbered = enumerate(read_records(contract.name, snapshot.paths()), start=1)
+    while batch := list(itertools.islice(numbered, 5_000)):
+        columns = {
+            "row_number": [number for number, _ in batch],
+            "record": [record.text for _, record in batch],
+            "problem": pyarrow.array([record.problem for _, record in batch], pyarrow.string()),
+        }
+        connection.register("record_batch", pyarrow.table(columns))
+        connection.execute(
+            "insert into raw.json_records select ?, ?, ?, ?, row_number, record, problem from record_batch",
+            [edition_id, source, contract.name, snapshot.record.snapshot_id],
+        )
+        connection.unregister("record_batch")
 
 
 def _replace_hub_view(connection: duckdb.DuckDBPyConnection) -> None:

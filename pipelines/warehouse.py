@@ -4,7 +4,6 @@ Here belongs where things are and who may touch them at a time. What is written 
 `staging.py`, the dbt project and `releases.py`.
 """
 
-import json
 import os
 import re
 import time
@@ -84,17 +83,19 @@ class Warehouse:
         """
         self.locks.mkdir(parents=True, exist_ok=True)
         wait = self.settings.lock_wait_seconds if wait_seconds is None else wait_seconds
-        holder = self.locks / f"{name}.holder.json"
+        file = self.locks / f"{name}.lock"
+        lock = filelock.FileLock(file, timeout=wait)
         try:
-            # A lock of a file that stays: removing it on release would let two processes lock two files.
-            with filelock.FileLock(self.locks / f"{name}.lock", timeout=wait):
-                _write_holder(holder, purpose)
-                yield
+            lock.acquire()
         except filelock.Timeout:
             raise WarehouseError(
-                f"{_describe_holder(holder)} holds the {name} lock of {self.root}; waited {wait:g} s to {purpose}. "
-                "Let it finish or end that process, then run again."
+                f"{_holder(file)} holds {file}; waited {wait:g} s to {purpose}. "
+                "Let it finish or end it, then run again."
             ) from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def writing(self, purpose: str) -> AbstractContextManager[None]:
         """Hold the one lock that every writer of the databases and releases takes."""
@@ -184,16 +185,16 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def _write_holder(file: Path, purpose: str) -> None:
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    file.write_text(json.dumps({"pid": os.getpid(), "purpose": purpose, "since": now}) + "\n", encoding="utf-8")
-
-
-def _describe_holder(file: Path) -> str:
+def _holder(lock: Path) -> str:
+    """Which process holds a lock, as Linux tells in /proc; asking the kernel needs no file that could be stale."""
     try:
-        holder = json.loads(file.read_text(encoding="utf-8"))
-        return f"Process {holder['pid']} (to {holder['purpose']}, since {holder['since']})"
-    except (OSError, ValueError, KeyError):
+        status = lock.stat()
+        held = f":{status.st_ino} "
+        lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines() if held in line]
+        pid = next(fields[4] for fields in lines if "->" not in fields)
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        return f"Process {pid} ({command[:120]})"
+    except (OSError, StopIteration, IndexError):
         return "Another process"
 
 

@@ -22,7 +22,13 @@ _LISTED = 10
 
 
 def fetch(
-    source: FilesSource, into: Path, *, settings: Settings, landed: frozenset[tuple[str, str]], log: Log
+    source: FilesSource,
+    into: Path,
+    *,
+    settings: Settings,
+    landed: frozenset[tuple[str, str]],
+    log: Log,
+    previous: Sequence[Path] = (),
 ) -> Fetched | None:
     """Bring the source's files into the folder `into`.
 
@@ -118,7 +124,7 @@ def _matching(pattern: str) -> list[Path]:
     """The files that a path or glob names, in order."""
     if Path(pattern).is_dir():
         raise LandingError(f"{pattern} is a folder; write {pattern.rstrip('/')}/*.parquet for the files in it.")
-    found = [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)
+    found = [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)  # noqa: PTH207 (Path.glob needs a split)
     if files := sorted(Path(path) for path in found if Path(path).is_file()):
         return files
     looked_in = Path(pattern).parent

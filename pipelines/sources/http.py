@@ -40,10 +40,11 @@ from pipelines.settings import Settings
 T = TypeVar("T")
 Explain = Callable[[int, Mapping[str, str]], str | None]
 
-BACKOFF_SECONDS = 1.0  # the first wait where the server asks for none; it doubles, with as much jitter, up to the next
+BACKOFF_SECONDS = 1.0  # the first wait where the server asks for none; it doubles, with jitter, up to the next
 LONGEST_BACKOFF_SECONDS = 30.0
 SLOWEST_BYTES_PER_SECOND = 4096  # averaged over Settings.http_timeout_seconds; below it a connection counts as dead
 LARGEST_DOWNLOAD_BYTES = 20 * 10**9  # a server that never stops must not fill the disk
+LARGEST_JSON_BYTES = 256 * 10**6  # held in memory
 MAX_REDIRECTS = 10
 _CHUNK_BYTES = 1 << 20
 _LOG_EVERY_SECONDS = 10.0
@@ -53,7 +54,7 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 _HARMLESS_HEADERS = frozenset({"accept", "accept-encoding", "if-range", "range", "user-agent"})
 
 
-class Transient(Exception):
+class TransientError(Exception):
     """A failure that another attempt may cure. `wait_seconds` is the wait that the server asks for, if it does."""
 
     def __init__(self, sentence: str, wait_seconds: float | None = None) -> None:
@@ -75,14 +76,17 @@ class Download:
 
 def shown(url: str) -> str:
     """The address without its secrets: no user, no password, no query, nothing that a terminal would obey."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that cannot be read"
     host = parts.netloc.rpartition("@")[2]
     text = f"{parts.scheme}://{host}{parts.path}{'?...' if parts.query else ''}"
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def retrying(action: Callable[[], T], *, settings: Settings, log: Log) -> T:
-    """Call `action` until it succeeds, again only after a `Transient`, each wait logged with its length and reason.
+    """Call `action` until it succeeds, again only after a `TransientError`; each wait is logged, with its reason.
 
     There are at most `settings.http_attempts` calls, and all waits together stay within
     `settings.http_max_wait_seconds`: a server that asks for more gets an error at once instead of a silent sleep.
@@ -90,11 +94,12 @@ def retrying(action: Callable[[], T], *, settings: Settings, log: Log) -> T:
     Raises:
         LandingError: the attempts are used up or the next wait is too long; anything else that `action` raises.
     """
-    backoff = tenacity.wait_exponential_jitter(BACKOFF_SECONDS, LONGEST_BACKOFF_SECONDS, jitter=BACKOFF_SECONDS)
+    growing = tenacity.wait_exponential(multiplier=BACKOFF_SECONDS, max=LONGEST_BACKOFF_SECONDS)
+    backoff = growing + tenacity.wait_random(0, BACKOFF_SECONDS)
 
-    def failure(state: tenacity.RetryCallState) -> Transient:
+    def failure(state: tenacity.RetryCallState) -> TransientError:
         error = state.outcome.exception() if state.outcome else None
-        assert isinstance(error, Transient)
+        assert isinstance(error, TransientError)
         return error
 
     def wait(state: tenacity.RetryCallState) -> float:
@@ -117,7 +122,7 @@ def retrying(action: Callable[[], T], *, settings: Settings, log: Log) -> T:
         raise LandingError(f"{failure(state)}; {reason}. Run again later: what has been landed stays as it is.")
 
     return tenacity.Retrying(
-        retry=tenacity.retry_if_exception_type(Transient),
+        retry=tenacity.retry_if_exception_type(TransientError),
         wait=wait,
         stop=lambda state: too_long(state) or state.attempt_number >= settings.http_attempts,
         before_sleep=announce,
@@ -144,7 +149,7 @@ def get(
     (scheme, host and port) that differs sees harmless headers only, for the rest of the chain.
 
     Raises:
-        Transient: the connection failed in a way that may pass.
+        TransientError: the connection failed in a way that may pass.
         LandingError: it failed for good: a certificate, a redirect loop, an address that is none.
     """
     sent = dict(headers or {})
@@ -219,13 +224,72 @@ def download(
         expected_sha256=expected_sha256,
         expected_bytes=expected_bytes,
         max_bytes=max_bytes,
-        explain=explain or (lambda status, headers: None),
+        explain=explain,
     )
     started = time.monotonic()
     with session() as client:
         result = retrying(lambda: transfer.attempt(client), settings=settings, log=log)
     log(f"{target.name}: {size_text(result.bytes)} in {duration_text(time.monotonic() - started)} from {result.url}.")
     return result
+
+
+def get_json(
+    url: str,
+    *,
+    settings: Settings,
+    log: Log,
+    headers: Mapping[str, str] | None = None,
+    max_bytes: int = LARGEST_JSON_BYTES,
+    explain: Explain | None = None,
+) -> Any:
+    """The JSON at an address, with the retries, waits and limits of a download; `explain` as there.
+
+    A body that does not parse is asked for again, since a cut gzip body ends without any other sign.
+
+    Raises:
+        LandingError: in one sentence, without secrets.
+    """
+
+    def attempt() -> Any:
+        try:
+            with get(client, url, settings=settings, headers=headers) as response:
+                if response.status_code != 200:
+                    raise _refusal(url, response, explain)
+                if _is_html(response):
+                    raise LandingError(
+                        f"{shown(url)}: the server sent an HTML page instead of JSON; check the address."
+                    )
+                return json.loads(_read(response, url, max_bytes, settings))
+        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+            raise _explained(error, url, settings) from None
+        except (ValueError, RecursionError):
+            raise TransientError(f"{shown(url)}: the answer is not JSON, or was cut short") from None
+
+    with session() as client:
+        return retrying(attempt, settings=settings, log=log)
+
+
+def _read(response: requests.Response, url: str, max_bytes: int, settings: Settings) -> bytes:
+    body = bytearray()
+    with _low_speed_limit(response, lambda: len(body), settings.http_timeout_seconds) as too_slow:
+        while chunk := response.raw.read1(_CHUNK_BYTES, decode_content=True):
+            body += chunk
+            if len(body) > max_bytes:
+                raise LandingError(f"{shown(url)}: sends more than {size_text(max_bytes)}; refused.")
+    if too_slow.is_set():
+        raise TransientError(f"{shown(url)}: too slow, stopped after {size_text(len(body))}")
+    return bytes(body)
+
+
+def _refusal(url: str, response: requests.Response, explain: Explain | None) -> TransientError | LandingError:
+    """An error status as an error of ours: one to retry where that can help."""
+    status, headers = response.status_code, response.headers
+    sentence = (explain and explain(status, headers)) or f"{shown(url)}: {status_sentence(status)}"
+    return TransientError(sentence, asked_wait(status, headers)) if is_retried(status) else LandingError(f"{sentence}.")
+
+
+def _is_html(response: requests.Response) -> bool:
+    return response.headers.get("Content-Type", "").lower().startswith(("text/html", "application/xhtml"))
 
 
 @dataclass(repr=False)  # its headers and its address are secrets
@@ -240,7 +304,7 @@ class _Transfer:
     expected_sha256: str | None
     expected_bytes: int | None
     max_bytes: int
-    explain: Explain
+    explain: Explain | None
     wrong_hashes: int = 0
 
     def __post_init__(self) -> None:
@@ -301,16 +365,13 @@ class _Transfer:
             return response.headers
 
     def _check_status(self, response: requests.Response, offset: int) -> None:
-        status, headers = response.status_code, response.headers
+        status = response.status_code
         if status == 200 or (status == 206 and offset):
             return
-        sentence = self.explain(status, headers) or f"{shown(self.url)}: {status_sentence(status)}"
         if status == 416 and offset:
             self._discard()
-            raise Transient(f"{shown(self.url)}: the part on disk is no part of this file, it starts again", 0)
-        if is_retried(status):
-            raise Transient(sentence, asked_wait(status, headers))
-        raise LandingError(f"{sentence}.")
+            raise TransientError(f"{shown(self.url)}: the part on disk is no part of this file, it starts again", 0)
+        raise _refusal(self.url, response, self.explain)
 
     def _check_kind(self, response: requests.Response) -> None:
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
@@ -319,7 +380,7 @@ class _Transfer:
                 f"{shown(self.url)}: sent with Content-Encoding {encoding!r} although plain bytes were asked for, so a "
                 "cut could not be noticed; give an address that serves the file as it is."
             )
-        if response.headers.get("Content-Type", "").lower().startswith(("text/html", "application/xhtml")):
+        if _is_html(response):
             raise LandingError(self._is_a_page())
 
     def _total(self, response: requests.Response, offset: int, etag: str | None) -> int | None:
@@ -330,7 +391,7 @@ class _Transfer:
             new_etag = response.headers.get("ETag")
             if not match or int(match[1]) != offset or (etag and new_etag and etag != new_etag):
                 self._discard()
-                raise Transient(f"{shown(self.url)}: answered with another range than asked, it starts again", 0)
+                raise TransientError(f"{shown(self.url)}: answered with another range than asked, it starts again", 0)
             total = None if match[2] == "*" else int(match[2])
         elif response.headers.get("Content-Length", "").isdecimal():
             total = int(response.headers["Content-Length"])
@@ -376,12 +437,12 @@ class _Transfer:
                 file.write(chunk)
                 report(len(chunk))
         if too_slow.is_set():
-            raise Transient(f"{shown(self.url)}: too slow, stopped after {size_text(size)}")
+            raise TransientError(f"{shown(self.url)}: too slow, stopped after {size_text(size)}")
         if size > most:
             self._discard()
             raise LandingError(f"{shown(self.url)}: sends more than {size_text(most)}; refused.")
         if total is not None and size != total:
-            raise Transient(f"{shown(self.url)}: the body ended after {size} of {total} bytes")
+            raise TransientError(f"{shown(self.url)}: the body ended after {size} of {total} bytes")
 
     def _keep(self, said: Mapping[str, str]) -> Download:
         """Verify the part and give it its name."""
@@ -397,7 +458,7 @@ class _Transfer:
             sentence = f"{shown(self.url)}: sha256 is {found} where {self.expected_sha256} was announced"
             if self.wrong_hashes > 1:
                 raise LandingError(f"{sentence}, twice; nothing was kept, try again later or tell the publisher.")
-            raise Transient(f"{sentence}, it starts again", 0)
+            raise TransientError(f"{sentence}, it starts again", 0)
         size = self.part.stat().st_size
         self.part.replace(self.target)
         self.note.unlink(missing_ok=True)
@@ -476,13 +537,15 @@ class _Watched:
         timer.daemon = True
         timer.start()
         try:
-            return super().getresponse()  # type: ignore[misc]
+            response = super().getresponse()  # type: ignore[misc]
         except Exception:
-            if late.is_set():
-                raise TimeoutError("timed out while reading response headers") from None
-            raise
+            if not late.is_set():
+                raise
         finally:
             timer.cancel()
+        if late.is_set():  # also where all went well: to http.client, headers may end with the connection
+            raise TimeoutError("timed out while reading response headers")
+        return response
 
 
 class _HTTPConnection(_Watched, urllib3.connection.HTTPConnection):
@@ -505,11 +568,11 @@ class _Adapter(HTTPAdapter):
     """requests' adapter over connections that are watched, direct ones and those through a proxy."""
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)  # type: ignore[no-untyped-call]
+        super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
 
     def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
-        manager = super().proxy_manager_for(*args, **kwargs)  # type: ignore[no-untyped-call]
+        manager = super().proxy_manager_for(*args, **kwargs)
         manager.pool_classes_by_scheme = {"http": _HTTPPool, "https": _HTTPSPool}
         return manager
 
@@ -578,7 +641,7 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
-def _explained(error: Exception, url: str, settings: Settings) -> Transient | LandingError:
+def _explained(error: Exception, url: str, settings: Settings) -> TransientError | LandingError:
     """A failed connection in one sentence of ours: the libraries' texts repeat the address with its query."""
     place, causes = shown(url), list(_causes(error))
 
@@ -595,16 +658,16 @@ def _explained(error: Exception, url: str, settings: Settings) -> Transient | La
     if isinstance(error, ValueError):
         return LandingError(f"{place}: not an address that can be fetched; write http:// or https:// and a host.")
     if among(ConnectionRefusedError):
-        return Transient(f"{place}: the connection was refused; is the server running")
+        return TransientError(f"{place}: the connection was refused; is the server running")
     if among(urllib3.exceptions.NameResolutionError):
-        return Transient(f"{place}: the host name cannot be resolved; check its spelling and the network")
+        return TransientError(f"{place}: the host name cannot be resolved; check its spelling and the network")
     if among(urllib3.exceptions.ProxyError):
-        return Transient(f"{place}: the proxy cannot be used; check HTTPS_PROXY and NO_PROXY")
+        return TransientError(f"{place}: the proxy cannot be used; check HTTPS_PROXY and NO_PROXY")
     if among(ssl.SSLError, requests.exceptions.SSLError):
-        return Transient(f"{place}: no TLS connection could be made; check that the address really serves https")
+        return TransientError(f"{place}: no TLS connection could be made; check that the address really serves https")
     if among(urllib3.exceptions.TimeoutError, requests.Timeout, TimeoutError):
-        return Transient(f"{place}: no answer within {duration_text(settings.http_timeout_seconds)}")
-    return Transient(f"{place}: the connection broke ({type(causes[-1]).__name__})")
+        return TransientError(f"{place}: no answer within {duration_text(settings.http_timeout_seconds)}")
+    return TransientError(f"{place}: the connection broke ({type(causes[-1]).__name__})")
 
 
 def _causes(error: object) -> Iterator[BaseException]:

@@ -3,23 +3,24 @@
 Here belongs the Hub's protocol and what its answers mean. How bytes travel belongs in `http.py`, what is inside them
 in `staging.py`.
 
-The Hub's own client resolves revisions and lists files; the bytes are fetched by `http.download`. The client's
-downloader (huggingface_hub 2.4, `file_download.py`) does less than landing promises: since 1.18 every call writes a
-new temporary file and removes it on failure, so nothing is resumed in the next process; only the size is compared,
-not the sha256; a 429 is slept through for as long as the server asks, without a limit; and a file in Xet storage is
-fetched by another protocol from hosts that the configured endpoint does not name. The plain `resolve` address serves
-every file over HTTP at its commit, with Range.
+Addresses and the reading of answers are huggingface_hub's; the requests go through `http.py`, because its client
+(2.4) does less than landing promises. Its downloader (`file_download.py`) writes a new temporary file in each call
+and removes it on failure, so the next process resumes nothing; it compares the size but not the sha256; it sleeps
+through a 429 for as long as the server asks, without a limit; and it fetches a file in Xet storage by another
+protocol from hosts that the configured endpoint does not name. Its API calls have a time limit on each read but none
+on an answer. The plain `resolve` address serves every file over HTTP at its commit, with Range.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from pipelines.editions import HuggingFaceSource
 from pipelines.landing import Fetched, FetchedFile, LandingError, Log, sha256
@@ -37,13 +38,19 @@ class _HubFile:
 
     path: str
     name: str
-    bytes: int
+    bytes: int | None
     sha256: str | None
     blob_id: str | None
 
 
 def fetch(
-    source: HuggingFaceSource, into: Path, *, settings: Settings, landed: frozenset[tuple[str, str]], log: Log
+    source: HuggingFaceSource,
+    into: Path,
+    *,
+    settings: Settings,
+    landed: frozenset[tuple[str, str]],
+    log: Log,
+    previous: Sequence[Path] = (),
 ) -> Fetched | None:
     """Bring the files of the commit that the source's revision names now into the folder `into`.
 
@@ -63,9 +70,9 @@ def fetch(
         LandingError: in one sentence that says what to do.
     """
     endpoint = (source.base_url or os.environ.get("HF_ENDPOINT") or DEFAULT_ENDPOINT).rstrip("/")
-    hub = _Hub(endpoint, source, (os.environ.get("HF_TOKEN") or "").strip() or None)
-    commit, as_of, files = http.retrying(lambda: hub.look_up(settings), settings=settings, log=log)
-    size = http.size_text(sum(file.bytes for file in files))
+    hub = _Hub(endpoint, source, _token())
+    commit, as_of, files = hub.look_up(settings=settings, log=log)
+    size = http.size_text(sum(file.bytes or 0 for file in files))
     log(f"{source.dataset} at {commit[:12]}: {len(files)} file(s), {size}.")
     if landed and landed == {(file.name, file.sha256) for file in files}:
         log(f"{source.dataset}: unchanged, the same bytes are landed already.")
@@ -80,6 +87,13 @@ def fetch(
     return Fetched(fetched, http.shown(url), revision=commit, as_of=as_of)
 
 
+def _token() -> str | None:
+    token = os.environ.get("HF_TOKEN", "").strip()
+    if not re.fullmatch(r"[!-~]*", token):
+        raise LandingError("HF_TOKEN holds a blank, a line break or a character outside ASCII; copy the token again.")
+    return token or None
+
+
 @dataclass(frozen=True, repr=False)  # it holds the token
 class _Hub:
     """One dataset at one endpoint, as seen with one token."""
@@ -88,43 +102,36 @@ class _Hub:
     source: HuggingFaceSource
     token: str | None
 
-    def look_up(self, settings: Settings) -> tuple[str, datetime | None, list[_HubFile]]:
+    def look_up(self, *, settings: Settings, log: Log) -> tuple[str, datetime | None, list[_HubFile]]:
         """The commit, its date, and those of its files that the source wants."""
-        # Otherwise the client asks the public Hub which tools are running, to write them into its user agent.
-        os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-        import httpx2
-        from huggingface_hub import HfApi
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+        from huggingface_hub import DatasetInfo
 
-        api = HfApi(endpoint=self.endpoint, token=self.token or False)
+        revision = quote(self.source.revision, safe="")
+        answer = http.get_json(
+            f"{self.endpoint}/api/datasets/{self.source.dataset}/revision/{revision}?blobs=true",
+            settings=settings,
+            log=log,
+            headers=self.headers,
+            explain=self.explain,
+        )
         try:
-            info = api.dataset_info(
-                self.source.dataset,
-                revision=self.source.revision,
-                files_metadata=True,
-                timeout=settings.http_timeout_seconds,
-            )
-        except OfflineModeIsEnabled:
-            raise LandingError(
-                f"{self._place}: HF_HUB_OFFLINE is set, so nothing can be fetched; unset it or use 'files'."
-            ) from None
-        except HFValidationError:
-            raise LandingError(f"{self.source.dataset!r} is no dataset id; write it as owner/name.") from None
-        except HfHubHTTPError as error:
-            raise self._refused(error.response.status_code, error.response.headers) from None
-        except httpx2.HTTPError as error:
-            raise self._unreachable(error) from None
-        except httpx2.InvalidURL:
-            raise LandingError(f"{http.shown(self.endpoint)} is no address; correct base_url or HF_ENDPOINT.") from None
+            info = DatasetInfo(**answer)  # type: ignore[no-untyped-call]
+            commit, as_of, siblings = str(info.sha), info.last_modified, info.siblings or []
         except (ValueError, KeyError, TypeError, AttributeError):
-            info = None
-        if info is None or not re.fullmatch(r"[0-9a-f]{40}", str(info.sha)):
+            commit = ""
+        if not re.fullmatch(r"[0-9a-f]{40}", commit):
             raise LandingError(
-                f"{self._place}: the answer is not one of a Hugging Face Hub; correct base_url or HF_ENDPOINT."
+                f"{self._page}: the answer is not one of a Hugging Face Hub; correct base_url or HF_ENDPOINT."
             )
-        # Read as UTC; the Hub writes the date of the revision's last commit here.
-        as_of = info.last_modified.astimezone(UTC) if info.last_modified else None
-        return str(info.sha), as_of, self._wanted(info.siblings or [])
+        return commit, as_of.astimezone(UTC) if as_of else None, self._wanted(siblings)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+    @property
+    def _page(self) -> str:
+        return f"{http.shown(self.endpoint)}/datasets/{self.source.dataset}"
 
     def address(self, commit: str, path: str) -> str:
         from huggingface_hub import hf_hub_url
@@ -137,7 +144,7 @@ class _Hub:
         401 stands for missing, private and gated alike; `X-Error-Code` tells them apart where the Hub wants to.
         """
         code, message = headers.get("X-Error-Code", ""), headers.get("X-Error-Message", "")
-        page = self._place
+        page = self._page
         if code == "GatedRepo":
             use = "with the account of HF_TOKEN" if self.token else "and set HF_TOKEN to a token of that account"
             return f"{page} is gated: accept its terms in a browser {use}"
@@ -161,30 +168,6 @@ class _Hub:
             return f"{page}: too many requests to the Hub; try again {when}{hint}"
         return None
 
-    @property
-    def _place(self) -> str:
-        return f"{http.shown(self.endpoint)}/datasets/{self.source.dataset}"
-
-    def _refused(self, status: int, headers: Mapping[str, str]) -> Exception:
-        sentence = self.explain(status, headers) or f"{self._place}: {http.status_sentence(status)}"
-        if http.is_retried(status):
-            return http.Transient(sentence, http.asked_wait(status, headers))
-        return LandingError(f"{sentence}.")
-
-    def _unreachable(self, error: Exception) -> Exception:
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return LandingError(
-                f"{self._place}: the server's TLS certificate is not trusted; check the address and the clock, or set "
-                "SSL_CERT_FILE to the authority file of your network."
-            )
-        if type(error).__name__ in {"TooManyRedirects", "UnsupportedProtocol"}:
-            return LandingError(f"{self._place}: redirects without end or to no web address; correct base_url.")
-        if "Timeout" in type(error).__name__:
-            return http.Transient(f"{self._place}: no answer in time")
-        return http.Transient(
-            f"{self._place}: cannot be reached ({type(error).__name__}); check the network, base_url and HF_ENDPOINT"
-        )
-
     def _wanted(self, siblings: list[Any]) -> list[_HubFile]:
         there = sorted(siblings, key=lambda sibling: sibling.rfilename)
         chosen = [sibling for sibling in there if fnmatchcase(sibling.rfilename, self.source.files)]
@@ -192,10 +175,10 @@ class _Hub:
             paths = [sibling.rfilename for sibling in there]
             more = f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else ""
             listed = ", ".join(repr(path) for path in paths[:_LISTED]) + more if paths else "no files"
-            raise LandingError(f"{self._place}: no file matches {self.source.files!r}; it has {listed}.")
+            raise LandingError(f"{self._page}: no file matches {self.source.files!r}; it has {listed}.")
         for sibling in chosen:
             if {"", ".", ".."} & set(sibling.rfilename.split("/")):
-                raise LandingError(f"{self._place}: {sibling.rfilename!r} is no path that can be fetched.")
+                raise LandingError(f"{self._page}: {sibling.rfilename!r} is no path that can be fetched.")
         names = snapshot_names([sibling.rfilename for sibling in chosen])
         return [
             _HubFile(
@@ -215,7 +198,7 @@ def _download(hub: _Hub, commit: str, file: _HubFile, into: Path, *, settings: S
         into / file.name,
         settings=settings,
         log=log,
-        headers={"Authorization": f"Bearer {hub.token}"} if hub.token else {},
+        headers=hub.headers,
         expected_sha256=file.sha256,
         expected_bytes=file.bytes,
         explain=hub.explain,

@@ -1,0 +1,53 @@
+# The verbs of the project. `make run` and `make test` set everything up first; nothing else is needed.
+.DEFAULT_GOAL := help
+EDITION ?= sample
+PYTHON ?= python3.11
+BIN := .venv/bin
+SETUP := .venv/.complete
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+
+setup: $(SETUP) ## create .venv from the lock file and build the dbt manifest
+
+$(SETUP): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	DO_NOT_TRACK=1 $(BIN)/dbt parse --quiet --project-dir dbt_project --profiles-dir dbt_project
+	@touch $@
+
+run: $(SETUP) ## materialise an edition and show the release (EDITION=sample)
+	@$(BIN)/python -m pipelines run --edition '$(EDITION)'
+
+dev: $(SETUP) ## start the Dagster UI and daemon on http://127.0.0.1:3000
+	@$(BIN)/python -m pipelines dev
+
+test: $(SETUP) ## run the tests
+	@$(BIN)/pytest
+
+lint: $(SETUP) ## ruff, sqlfluff, the type checker, and the generated docs
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models dbt_project/tests
+	@$(BIN)/mypy
+	@$(BIN)/python docs/make_marts.py --check
+
+format: $(SETUP) ## format Python and SQL
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+	@$(BIN)/sqlfluff fix --disable-progress-bar dbt_project/models dbt_project/tests
+
+docs: $(SETUP) ## write docs/marts.md from the dbt contract
+	@$(BIN)/python docs/make_marts.py
+
+lock: $(SETUP) ## resolve the dependencies anew into requirements.lock
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	    --group dev pyproject.toml --output-file requirements.lock
+
+clean: ## remove .venv, caches and dbt's output; the warehouse and Dagster's history stay
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache dbt_project/target dbt_project/logs *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: help setup run dev test lint format docs lock clean

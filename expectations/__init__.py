@@ -1,0 +1,100 @@
+"""The expectations of the release: which mart has which suite, and what a suite is made of.
+
+Here belongs the registry, readable without Great Expectations so that Dagster can declare one asset check per mart and
+group while loading. What a mart promises is in the module named after it, what marts promise each other in
+`cross_table.py`, the wording of single expectations in `expect.py`, the runner in `gate.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from great_expectations.expectations.expectation import Expectation
+
+    Groups = Mapping[str, list[Expectation]]
+
+# Which module holds a mart's suite; `cross_table.py` adds to each of them.
+SUITE_MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        "editions": "expectations.editions",
+        "papers": "expectations.papers",
+        "reviews": "expectations.reviews",
+        "authors": "expectations.authors",
+        "paper_authors": "expectations.paper_authors",
+        "paper_links": "expectations.paper_links",
+        "quarantined_rows": "expectations.quarantined_rows",
+    }
+)
+
+GROUPS: Mapping[str, str] = MappingProxyType(
+    {
+        "volume": "There are as many rows as there should be: some, and about as many as in the previous release.",
+        "completeness": "What every row must have is there.",
+        "keys": "Keys are unique, and every row is in the file of its edition.",
+        "values": "Values are of their sets, ranges and patterns.",
+        "distributions": "Means, spreads, shares and lengths of each edition are plausible.",
+        "cross_table": "Counts and keys agree with the other marts and with the database.",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One group of one mart's expectations, reported together: a Dagster asset check."""
+
+    mart: str
+    group: str
+    description: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.mart}_{self.group}"
+
+
+# Not a mart's: whether every mart of the contract and of the candidate has a suite.
+CONTENTS = Check("candidate", "contents", "The candidate holds the marts of the contract, and each of them has a suite.")
+
+CHECKS: tuple[Check, ...] = (
+    CONTENTS,
+    *(Check(mart, group, text) for mart in SUITE_MODULES for group, text in GROUPS.items()),
+)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One frame and what is expected of it.
+
+    `query` selects from the tables that the gate reads (see `gate.py`), `key` names the columns of the result that tell
+    its rows apart in messages, `row` says what a row is. An empty frame satisfies every expectation of Great
+    Expectations, so it fails the gate unless `may_be_empty`.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    query: str
+    expectations: Callable[[], Groups]
+    row: str = "row"
+    may_be_empty: bool = False
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One mart's suite. `columns` is the narrow select list that the gate reads of the files; text stays behind."""
+
+    columns: str
+    batches: tuple[Batch, ...]
+
+
+def load_suites() -> dict[str, Suite]:
+    """Every registered suite by mart, with what `cross_table.py` adds."""
+    cross_table = importlib.import_module("expectations.cross_table").BATCHES
+    suites = {}
+    for mart, module in SUITE_MODULES.items():
+        suite: Suite = importlib.import_module(module).SUITE
+        suites[mart] = Suite(suite.columns, (*suite.batches, *cross_table[mart]))
+    return suites

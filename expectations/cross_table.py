@@ -1,0 +1,282 @@
+"""What the marts promise each other: keys that meet, counts that agree, files that equal the database.
+
+Here belongs every expectation that reads more than one mart, grouped by the mart that it blames. Volume, which compares
+with the previous release and with `editions`, is in each mart's own module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from expectations import SUITE_MODULES, Batch, expect
+
+if TYPE_CHECKING:
+    from expectations import Groups
+
+# Sums of ratings are exact in doubles; only the division rounds.
+RATING_MEAN_TOLERANCE = 1e-9
+
+
+def _group(*expectations: object) -> Groups:
+    return {"cross_table": list(expectations)}  # type: ignore[arg-type]
+
+
+def _database() -> Groups:
+    return _group(
+        expect.equal("row_count", "database_row_count", description="rows must be as many as in peer_reviews.duckdb"),
+        expect.equal("fingerprint", "database_fingerprint", description="rows must equal those in peer_reviews.duckdb"),
+    )
+
+
+def _in_database(mart: str) -> Batch:
+    """The Parquet rows beside the database's, by edition ("*" for marts that are one file)."""
+    return Batch(
+        name="database",
+        key=("edition_id",),
+        row="edition",
+        query=f"""
+            select
+                edition_id,
+                coalesce(files.row_count, 0) as row_count,
+                coalesce(tables.row_count, 0) as database_row_count,
+                coalesce(files.fingerprint, '') as fingerprint,
+                coalesce(tables.fingerprint, '') as database_fingerprint
+            from (select * from file_rows where mart = '{mart}') as files
+            full join (select * from database_rows where mart = '{mart}') as tables using (edition_id)
+        """,
+        expectations=_database,
+        may_be_empty=mart in ("authors", "paper_authors", "paper_links", "quarantined_rows"),
+    )
+
+
+def _of_papers(mart: str, key: tuple[str, ...], *, may_be_empty: bool, holds_authors: bool = False) -> Batch:
+    """The paper and edition of each row of a mart that hangs on papers."""
+
+    def expectations() -> Groups:
+        return _group(
+            expect.absent("paper_id_without_paper", "paper_id must be in papers"),
+            expect.absent("edition_id_of_other_paper", "edition_id must be that of the paper"),
+            expect.absent("edition_id_without_edition", "edition_id must be in editions"),
+            *([expect.absent("author_id_without_author", "author_id must be in authors")] if holds_authors else []),
+            *([expect.absent("blind_paper_id", "a blind paper must have no authors")] if holds_authors else []),
+        )
+
+    authors = f"""
+        case when {mart}.author_id not in (select author_id from authors) then {mart}.author_id end
+            as author_id_without_author,
+        case when papers.is_blind then {mart}.paper_id end as blind_paper_id,
+    """
+    return Batch(
+        name="keys",
+        key=key,
+        query=f"""
+            select
+                {", ".join(f"{mart}.{column}" for column in key)},
+                {authors if holds_authors else ""}
+                case when papers.paper_id is null then {mart}.paper_id end as paper_id_without_paper,
+                case when papers.edition_id != {mart}.edition_id then {mart}.edition_id end
+                    as edition_id_of_other_paper,
+                case when {mart}.edition_id not in (select edition_id from editions) then {mart}.edition_id end
+                    as edition_id_without_edition
+            from {mart}
+            left join (select distinct on (paper_id) paper_id, edition_id, is_blind from papers) as papers
+                on {mart}.paper_id = papers.paper_id
+        """,
+        expectations=expectations,
+        may_be_empty=may_be_empty,
+    )
+
+
+def _papers() -> Groups:
+    return _group(
+        expect.absent("edition_id_without_edition", "edition_id must be in editions"),
+        expect.equal("review_count", "counted_reviews", description="review_count must be the paper's rows in reviews"),
+        expect.between(
+            "rating_mean_error", 0, RATING_MEAN_TOLERANCE, description="difference of rating_mean to that of reviews"
+        ),
+    )
+
+
+PAPERS = Batch(
+    name="counts",
+    key=("paper_id",),
+    query="""
+        with counted as (
+            select paper_id, count(*) as review_count, avg(rating) as rating_mean
+            from reviews
+            group by paper_id
+        )
+        select
+            papers.paper_id,
+            case when papers.edition_id not in (select edition_id from editions) then papers.edition_id end
+                as edition_id_without_edition,
+            papers.review_count,
+            coalesce(counted.review_count, 0)::integer as counted_reviews,
+            case
+                when papers.rating_mean is null and counted.rating_mean is null then 0
+                -- One of them is missing.
+                else coalesce(abs(papers.rating_mean - counted.rating_mean), 'inf'::double)
+            end as rating_mean_error
+        from papers
+        left join counted on papers.paper_id = counted.paper_id
+    """,
+    expectations=_papers,
+)
+
+
+def _authors() -> Groups:
+    return _group(
+        expect.equal("paper_count", "counted_papers", description="paper_count must be the papers in paper_authors"),
+        expect.equal("first_year", "first_counted_year", description="first_year must be that of paper_authors"),
+        expect.equal("last_year", "last_counted_year", description="last_year must be that of paper_authors"),
+    )
+
+
+AUTHORS = Batch(
+    name="counts",
+    key=("author_id",),
+    query="""
+        with counted as (
+            select
+                author_id,
+                count(distinct paper_id) as paper_count,
+                min(year) as first_year,
+                max(year) as last_year
+            from paper_authors
+            left join editions using (edition_id)
+            group by author_id
+        )
+        select
+            authors.author_id,
+            authors.paper_count,
+            coalesce(counted.paper_count, 0)::integer as counted_papers,
+            authors.first_year,
+            counted.first_year as first_counted_year,
+            authors.last_year,
+            counted.last_year as last_counted_year
+        from authors
+        left join counted on authors.author_id = counted.author_id
+    """,
+    expectations=_authors,
+    may_be_empty=True,
+)
+
+_PAPER_COUNTS = (
+    "submission_count", "under_review_count", "accepted_count", "rejected_count", "withdrawn_count",
+    "desk_rejected_count", "unknown_status_count",
+)  # fmt: skip
+
+
+def _editions() -> Groups:
+    return _group(
+        *(
+            expect.equal(column, f"counted_{column}", description=f"{column} must be that of the rows in papers")
+            for column in _PAPER_COUNTS
+        ),
+        expect.equal("review_count", "counted_reviews", description="review_count must be the rows in reviews"),
+        expect.equal(
+            "review_count", "review_counts_of_papers", description="review_count must be the sum of papers.review_count"
+        ),
+        expect.equal(
+            "off_scale_rating_count",
+            "counted_off_scale_ratings",
+            description="off_scale_rating_count must be that of the rows in reviews",
+        ),
+        expect.equal(
+            "quarantined_row_count",
+            "counted_quarantined_rows",
+            description="quarantined_row_count must be the rows in quarantined_rows",
+        ),
+        expect.between(
+            "rating_mean_error", 0, RATING_MEAN_TOLERANCE, description="difference of rating_mean to that of reviews"
+        ),
+    )
+
+
+EDITIONS = Batch(
+    name="counts",
+    key=("edition_id",),
+    row="edition",
+    query=f"""
+        with paper_counts as (
+            select
+                edition_id,
+                count(*) as submission_count,
+                count(*) filter (where status = 'under_review') as under_review_count,
+                count(*) filter (where status = 'accepted') as accepted_count,
+                count(*) filter (where status = 'rejected') as rejected_count,
+                count(*) filter (where status = 'withdrawn') as withdrawn_count,
+                count(*) filter (where status = 'desk_rejected') as desk_rejected_count,
+                count(*) filter (where status is null) as unknown_status_count,
+                sum(review_count)::bigint as review_count
+            from papers
+            group by edition_id
+        ),
+        review_counts as (
+            select
+                edition_id,
+                count(*) as review_count,
+                count(*) filter (where is_rating_off_scale) as off_scale_rating_count,
+                avg(rating) as rating_mean
+            from reviews
+            group by edition_id
+        ),
+        quarantined as (
+            select edition_id, count(*) as row_count
+            from quarantined_rows
+            group by edition_id
+        )
+        select
+            edition_id,
+            {", ".join(f"editions.{column}" for column in _PAPER_COUNTS)},
+            {", ".join(f"coalesce(paper_counts.{column}, 0) as counted_{column}" for column in _PAPER_COUNTS)},
+            editions.review_count,
+            coalesce(review_counts.review_count, 0) as counted_reviews,
+            coalesce(paper_counts.review_count, 0) as review_counts_of_papers,
+            editions.off_scale_rating_count,
+            coalesce(review_counts.off_scale_rating_count, 0) as counted_off_scale_ratings,
+            editions.quarantined_row_count,
+            coalesce(quarantined.row_count, 0) as counted_quarantined_rows,
+            case
+                when editions.rating_mean is null and review_counts.rating_mean is null then 0
+                else coalesce(abs(editions.rating_mean - review_counts.rating_mean), 'inf'::double)
+            end as rating_mean_error
+        from editions
+        left join paper_counts using (edition_id)
+        left join review_counts using (edition_id)
+        left join quarantined using (edition_id)
+    """,
+    expectations=_editions,
+)
+
+
+def _quarantined() -> Groups:
+    return _group(expect.absent("edition_id_without_edition", "edition_id must be in editions"))
+
+
+QUARANTINED = Batch(
+    name="keys",
+    key=("edition_id", "snapshot_id", "row_number", "row_kind", "item_number"),
+    query="""
+        select
+            edition_id, snapshot_id, row_number, row_kind, item_number,
+            case when edition_id not in (select edition_id from editions) then edition_id end
+                as edition_id_without_edition
+        from quarantined_rows
+    """,
+    expectations=_quarantined,
+    may_be_empty=True,
+)
+
+_OWN: Mapping[str, tuple[Batch, ...]] = {
+    "editions": (EDITIONS,),
+    "papers": (PAPERS,),
+    "reviews": (_of_papers("reviews", ("review_id",), may_be_empty=False),),
+    "authors": (AUTHORS,),
+    "paper_authors": (_of_papers("paper_authors", ("paper_id", "position"), may_be_empty=True, holds_authors=True),),
+    "paper_links": (_of_papers("paper_links", ("paper_id", "url"), may_be_empty=True),),
+    "quarantined_rows": (QUARANTINED,),
+}
+
+BATCHES: Mapping[str, tuple[Batch, ...]] = {mart: (*_OWN[mart], _in_database(mart)) for mart in SUITE_MODULES}

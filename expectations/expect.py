@@ -1,0 +1,157 @@
+"""Great Expectations' own expectations, each with the sentence that a person reads when it fails.
+
+Here belongs wording and nothing else; what is expected of a mart belongs in its module. Severity `critical` blocks the
+release, `warning` is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from great_expectations.expectations.expectation import Expectation
+
+Severity = Literal["critical", "warning"]
+
+# Volume, against the previous release of the same edition. Sources only grow or are frozen: withdrawn papers stay, a
+# takedown is a handful of notes. A loss of a tenth is a broken source or filter.
+SMALLEST_SHARE_OF_PREVIOUS = 0.9
+# Reviews of an edition appear at once, so real growth can be large; three times the rows is worth a look.
+LARGEST_SHARE_OF_PREVIOUS = 3.0
+
+FORUM_ID = r"^[A-Za-z0-9_-]{8,15}$"
+HTTP_URL = r"^https?://[^\s/]+"
+# Less than `pipelines.text` redacts: what still matches has slipped through.
+EMAIL = r"[A-Za-z0-9_.+%-]@([A-Za-z0-9_-]{1,63}\.){1,8}[A-Za-z]{2,24}"
+
+
+def not_empty() -> Expectation:
+    import great_expectations.expectations as gxe
+
+    return gxe.ExpectTableRowCountToBeBetween(min_value=1, severity="critical", description="there must be rows")
+
+
+def required(*columns: str, severity: Severity = "critical") -> list[Expectation]:
+    import great_expectations.expectations as gxe
+
+    return [
+        gxe.ExpectColumnValuesToNotBeNull(column=column, severity=severity, description=f"{column} must not be null")
+        for column in columns
+    ]
+
+
+def absent(column: str, description: str, severity: Severity = "critical") -> Expectation:
+    """For a column that holds a value only where something is wrong, and that value is what is wrong."""
+    import great_expectations.expectations as gxe
+
+    return gxe.ExpectColumnValuesToBeNull(column=column, severity=severity, description=description)
+
+
+def unique(*columns: str, severity: Severity = "critical") -> Expectation:
+    import great_expectations.expectations as gxe
+
+    if len(columns) == 1:
+        return gxe.ExpectColumnValuesToBeUnique(
+            column=columns[0], severity=severity, description=f"{columns[0]} must be unique"
+        )
+    return gxe.ExpectCompoundColumnsToBeUnique(
+        column_list=list(columns),
+        ignore_row_if="any_value_is_missing",
+        severity=severity,
+        description=f"{', '.join(columns[:-1])} and {columns[-1]} together must be unique",
+    )
+
+
+def between(
+    column: str,
+    lowest: float | None,
+    highest: float | None = None,
+    severity: Severity = "critical",
+    description: str | None = None,
+) -> Expectation:
+    """Absent values are fine; `required` is for them."""
+    import great_expectations.expectations as gxe
+
+    if highest is None:
+        limits = f"at least {lowest:g}"
+    elif lowest is None:
+        limits = f"at most {highest:g}"
+    else:
+        limits = f"between {lowest:g} and {highest:g}"
+    return gxe.ExpectColumnValuesToBeBetween(
+        column=column,
+        min_value=lowest,
+        max_value=highest,
+        severity=severity,
+        description=f"{description or column} must be {limits}",
+    )
+
+
+def one_of(
+    column: str, allowed: Sequence[str | bool], severity: Severity = "critical", description: str | None = None
+) -> Expectation:
+    """Absent values are fine; `required` is for them."""
+    import great_expectations.expectations as gxe
+
+    return gxe.ExpectColumnValuesToBeInSet(
+        column=column,
+        value_set=list(allowed),
+        severity=severity,
+        description=description or f"{column} must be one of {', '.join(map(str, allowed))}",
+    )
+
+
+def holds(column: str, description: str, severity: Severity = "critical") -> Expectation:
+    """For a boolean column that the query computed."""
+    return one_of(column, [True], severity, description)
+
+
+def matches(column: str, pattern: str, description: str, severity: Severity = "critical") -> Expectation:
+    import great_expectations.expectations as gxe
+
+    return gxe.ExpectColumnValuesToMatchRegex(
+        column=column, regex=pattern, severity=severity, description=f"{column} must be {description}"
+    )
+
+
+def equal(column: str, other: str, severity: Severity = "critical", description: str | None = None) -> Expectation:
+    import great_expectations.expectations as gxe
+
+    return gxe.ExpectColumnPairValuesToBeEqual(
+        column_A=column,
+        column_B=other,
+        ignore_row_if="both_values_are_missing",
+        severity=severity,
+        description=description or f"{column} must equal {other}",
+    )
+
+
+def not_above(column: str, other: str, severity: Severity = "critical") -> Expectation:
+    import great_expectations.expectations as gxe
+
+    return gxe.ExpectColumnPairValuesAToBeGreaterThanB(
+        column_A=other,
+        column_B=column,
+        or_equal=True,
+        ignore_row_if="either_value_is_missing",
+        severity=severity,
+        description=f"{column} must not be above {other}",
+    )
+
+
+def single_valued(column: str, description: str) -> Expectation:
+    import great_expectations.expectations as gxe
+
+    return gxe.ExpectColumnUniqueValueCountToBeBetween(
+        column=column, min_value=1, max_value=1, severity="critical", description=description
+    )
+
+
+def as_many_as_before(severity: Severity = "critical") -> list[Expectation]:
+    """The band against the previous release, on a frame with the gate's `volumes`."""
+    text = "rows as a share of the previous release's"
+    return [
+        between("share_of_previous", SMALLEST_SHARE_OF_PREVIOUS, None, severity, text),
+        between("share_of_previous", None, LARGEST_SHARE_OF_PREVIOUS, "warning", text),
+    ]

@@ -1,0 +1,110 @@
+"""What is expected of `reviews`: one official review."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from expectations import Batch, Suite, expect
+
+if TYPE_CHECKING:
+    from expectations import Groups
+
+# A rating off its edition's scale is real data and only shown; more of them mean a wrong scale or a broken parser.
+LARGEST_OFF_SCALE_SHARE = 0.01
+# Mean and spread of fewer ratings say little about an edition.
+FEWEST_RATINGS_FOR_BANDS = 50
+
+
+def _rows() -> Groups:
+    return {
+        "volume": [expect.not_empty()],
+        "completeness": expect.required(
+            "review_id", "paper_id", "edition_id", "word_count", "source", "snapshot_id", "row_number", "item_number"
+        ),
+        "keys": [
+            expect.unique("review_id"),
+            expect.equal("edition_id", "file_name", description="edition_id must be that of the file"),
+            # One reviewer writes one official review of a paper.
+            expect.unique("paper_id", "reviewer_label", severity="warning"),
+        ],
+        "values": [
+            expect.matches("review_id", expect.FORUM_ID, "an OpenReview id of 8 to 15 letters, digits, - or _"),
+            expect.between("rating", 0, 10),
+            expect.one_of("is_rating_off_scale", [False], "warning", "rating must be on its edition's scale"),
+            expect.between("confidence", 1, 5, "warning"),
+            expect.between("soundness", 1, 4, "warning"),
+            expect.between("presentation", 1, 4, "warning"),
+            expect.between("contribution", 1, 4, "warning"),
+            expect.between("word_count", 0),
+            expect.between("row_number", 1),
+            expect.between("item_number", 1),
+        ],
+    }
+
+
+def _editions() -> Groups:
+    return {
+        "volume": expect.as_many_as_before(),
+        "completeness": [
+            # All-null passes every expectation on the column itself.
+            expect.between("rated_count", 1, description="reviews with a rating, of an edition with reviews,"),
+            expect.between("rated_share", 0.9, None, "warning", "share of reviews with a rating"),
+            expect.between("text_share", 0.9, None, "warning", "share of reviews with text"),
+        ],
+        "values": [
+            expect.between(
+                "off_scale_share", None, LARGEST_OFF_SCALE_SHARE, "critical", "share of ratings off the edition's scale"
+            ),
+        ],
+        "distributions": [
+            # Published means run from 4.2 (2026) to 5.7 (2017); spreads from 1.2 to 2.2.
+            expect.between("rating_mean", 3, 7, "warning", "mean rating"),
+            expect.between("rating_stddev", 0.8, 3.5, "warning", "standard deviation of ratings"),
+            expect.between("confidence_mean", 2, 5, "warning", "mean confidence"),
+            expect.between("mean_word_count", 100, 1_500, "warning", "mean words of a review with text"),
+            expect.between("largest_word_count", None, 20_000, "warning", "words of the longest review"),
+        ],
+    }
+
+
+SUITE = Suite(
+    columns="""
+        review_id, paper_id, edition_id, reviewer_label, rating, is_rating_off_scale, confidence, soundness,
+        presentation, contribution, word_count, source, snapshot_id, row_number, item_number
+    """,
+    batches=(
+        Batch(name="rows", key=("review_id",), query="select * from reviews", expectations=_rows),
+        Batch(
+            name="editions",
+            key=("edition_id",),
+            row="edition",
+            query=f"""
+                with figures as (
+                    select
+                        edition_id,
+                        count(rating) as rated_count,
+                        count(rating) / count(*) as rated_share,
+                        count(*) filter (where word_count > 0) / count(*) as text_share,
+                        count(*) filter (where is_rating_off_scale) / nullif(count(rating), 0) as off_scale_share,
+                        avg(rating) as rating_mean,
+                        stddev_samp(rating) as rating_stddev,
+                        avg(confidence) as confidence_mean,
+                        avg(word_count) filter (where word_count > 0) as mean_word_count,
+                        max(word_count) as largest_word_count
+                    from reviews
+                    group by edition_id
+                )
+                select
+                    volumes.edition_id, row_count, share_of_previous, rated_count, rated_share, text_share,
+                    off_scale_share, mean_word_count, largest_word_count,
+                    case when rated_count >= {FEWEST_RATINGS_FOR_BANDS} then rating_mean end as rating_mean,
+                    case when rated_count >= {FEWEST_RATINGS_FOR_BANDS} then rating_stddev end as rating_stddev,
+                    case when rated_count >= {FEWEST_RATINGS_FOR_BANDS} then confidence_mean end as confidence_mean
+                from volumes
+                left join figures using (edition_id)
+                where mart = 'reviews'
+            """,
+            expectations=_editions,
+        ),
+    ),
+)

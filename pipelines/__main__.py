@@ -1,0 +1,138 @@
+"""The launcher behind `make run` and `make dev`: a persistent Dagster home, one run, and what came of it.
+
+Here belongs what a person at a terminal needs around a run. The run itself is plain Dagster:
+`dagster asset materialize -m pipelines.definitions --select '*' --partition sample` does the same.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pipelines import releases
+from pipelines.editions import load_editions
+from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.warehouse import Warehouse, WarehouseError
+
+EXAMPLE = """\
+select
+    edition_id,
+    status,
+    count(*) as papers,
+    round(avg(rating_mean), 2) as mean_rating
+from papers
+group by edition_id, status
+order by edition_id, papers desc"""
+
+
+def prepare_dagster_home() -> Path:
+    """Create the Dagster home folder on first use and name it, as an absolute path, in the environment."""
+    home = Path(os.environ.get("DAGSTER_HOME") or PROJECT_DIR / ".dagster").expanduser().absolute()
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "dagster.yaml").exists():
+        shutil.copyfile(PROJECT_DIR / "pipelines" / "dagster.yaml", home / "dagster.yaml")
+    os.environ["DAGSTER_HOME"] = str(home)
+    return home
+
+
+def run(edition_id: str) -> int:
+    """Materialise everything for one edition and print the outcome; returns the exit code.
+
+    Raises:
+        EditionsError: there is no such edition, or the editions file has a mistake.
+    """
+    settings = Settings()
+    warehouse = Warehouse(settings)
+    edition = load_editions(settings.editions_file)[edition_id]
+    prepare_dagster_home()
+    before = releases.current_id(warehouse)
+    failures = _materialise(edition.id)
+    if failures:
+        print(f"\nThe run failed; the current release is still {before or 'none'}.", file=sys.stderr)
+        for failure in failures:
+            print(f"Error: {failure}", file=sys.stderr)
+        return 1
+    _print_release(warehouse, before)
+    return 0
+
+
+def _materialise(edition_id: str) -> list[str]:
+    """Run the job in this process; returns one sentence for each step that failed."""
+    import dagster as dg
+
+    from pipelines.definitions import defs
+
+    with dg.DagsterInstance.get() as instance:
+        result = defs.resolve_job_def("refresh").execute_in_process(
+            partition_key=edition_id,
+            instance=instance,
+            run_config={"loggers": {"console": {"config": {"log_level": "INFO"}}}},
+            raise_on_error=False,
+        )
+    return [_sentence(event) for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+
+
+def _sentence(event: Any) -> str:
+    """The innermost message of a failed step, without Dagster's words around it."""
+    error = event.step_failure_data.error
+    while error.cause:
+        error = error.cause
+    return (
+        f"{event.step_key}: {error.message.strip().removeprefix(f'{error.cls_name}: ').split('Stack Trace')[0].strip()}"
+    )
+
+
+def _print_release(warehouse: Warehouse, before: str | None) -> None:
+    current = releases.current_id(warehouse)
+    if current is None:
+        return
+    folder = warehouse.releases / current
+    manifest = releases.read_manifest(folder)
+    print(f"\nRelease {current} ({'as before, nothing is new' if current == before else 'new'})")
+    if manifest["is_synthetic"]:
+        print("It is SYNTHETIC: the built-in sample of made-up papers and reviews.")
+    for name, mart in manifest["marts"].items():
+        print(f"  {name:<18}{mart['rows']:>9,} rows")
+    warnings = manifest["gate"].get("messages", [])
+    print(f"Gate: passed, {len(warnings)} warning(s)")
+    for message in warnings:
+        print(f"  {message}")
+    print(f"Parquet:  {folder}\nDuckDB:   {warehouse.database}\n")
+    print(EXAMPLE + ";\n")
+    with warehouse.connect(folder / releases.DATABASE, read_only=True) as connection:
+        print(connection.sql(EXAMPLE))
+
+
+def develop() -> None:
+    """Replace this process by the Dagster UI and daemon, on the loopback address."""
+    prepare_dagster_home()
+    load_editions(Settings().editions_file)
+    command = str(Path(sys.executable).parent / "dagster")
+    os.chdir(PROJECT_DIR)
+    os.execv(command, [command, "dev", "--workspace", str(PROJECT_DIR / "workspace.yaml"), "--host", "127.0.0.1"])  # noqa: S606
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command `python -m pipelines`; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines", description="Run the peer-review warehouse.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run", help="materialise everything for one edition")
+    running.add_argument("--edition", default="sample", help="an edition of the editions file; default: sample")
+    commands.add_parser("dev", help="start the Dagster UI and daemon")
+    given = parser.parse_args(arguments)
+    try:
+        if given.command == "run":
+            return run(given.edition)
+        develop()
+    except (click.ClickException, WarehouseError, releases.ReleaseError) as error:
+        print(f"Error: {error.format_message() if isinstance(error, click.ClickException) else error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,115 @@
+"""The dbt models as assets: seeds, staging, intermediate, marts, with their tests as asset checks."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
+
+from pipelines import releases
+from pipelines.assets import OWNERS
+from pipelines.parts import Parts
+from pipelines.settings import Settings
+
+
+class _Translator(DagsterDbtTranslator):
+    """Keys are [layer, name] and groups are layers; whatever dbt reads from `raw` is the asset `staged`."""
+
+    def get_asset_spec(self, manifest: Mapping[str, Any], unique_id: str, project: DbtProject | None) -> dg.AssetSpec:
+        spec = super().get_asset_spec(manifest, unique_id, project)
+        node = manifest["sources"].get(unique_id) or manifest["nodes"][unique_id]
+        if node["resource_type"] == "source":
+            return spec.replace_attributes(key=dg.AssetKey("staged"))
+        layer = "seeds" if node["resource_type"] == "seed" else node["fqn"][1]
+        return spec.replace_attributes(
+            key=dg.AssetKey([layer, node["name"]]), group_name=layer, owners=OWNERS, kinds={"dbt", "duckdb"}
+        )
+
+
+def prepared_project(settings: Settings) -> DbtProject:
+    """The dbt project with a manifest that is there and not older than the project's files."""
+    project = DbtProject(settings.dbt_project_dir)
+    manifest = Path(project.manifest_path)
+    sources = [
+        file
+        for pattern in ("*.yml", "models/**/*", "macros/**/*", "seeds/**/*", "tests/**/*")
+        for file in settings.dbt_project_dir.glob(pattern)
+    ]
+    newest = max((file.stat().st_mtime for file in sources), default=0)
+    if not manifest.exists() or manifest.stat().st_mtime < newest:
+        _parse(settings)
+    return project
+
+
+def _parse(settings: Settings) -> None:
+    command = [_dbt(), "parse", "--quiet", "--project-dir", str(settings.dbt_project_dir)]
+    command += ["--profiles-dir", str(settings.dbt_project_dir)]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment(settings))  # noqa: S603
+    if done.returncode:
+        raise dg.DagsterInvalidDefinitionError(f"dbt cannot parse {settings.dbt_project_dir}: {done.stdout.strip()}")
+
+
+def _dbt() -> str:
+    """The dbt of this very environment, whatever PATH says."""
+    return str(Path(sys.executable).parent / "dbt")
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """What `profiles.yml` reads from the environment."""
+    return {
+        "WAREHOUSE_DIR": str(settings.warehouse_dir),
+        "DUCKDB_MEMORY_LIMIT": settings.memory_limit,
+        "DUCKDB_THREADS": str(settings.threads),
+        "DO_NOT_TRACK": "1",
+    }
+
+
+def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
+    """One asset per dbt node, all built by one `dbt build`."""
+    project = prepared_project(parts.settings)
+    dbt = DbtCliResource(
+        project_dir=project,
+        profiles_dir=str(parts.settings.dbt_project_dir),
+        dbt_executable=_dbt(),
+        global_config_flags=["--no-use-colors"],
+    )
+    translator = _Translator(settings=DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True))
+
+    @dbt_assets(manifest=project.manifest_path, dagster_dbt_translator=translator, project=project, name="modelled")
+    def modelled(context: dg.AssetExecutionContext) -> Iterator[Any]:
+        warehouse = parts.warehouse
+        fingerprint = releases.inputs_fingerprint(warehouse)
+        if not context.is_subset and releases.is_settled(warehouse, fingerprint):
+            context.log.info("Nothing new is staged and no model changed: the release stands, and the run ends here.")
+            return
+        # Events wait until dbt has let go of the database, so that our own read can add row counts to them.
+        events: list[Any] = []
+        failure = None
+        with warehouse.writing("build the marts"):
+            releases.begin_build(warehouse, whole=not context.is_subset)
+            os.environ.update(environment(parts.settings))
+            try:
+                events.extend(dbt.cli(["build"], context=context).stream())
+                if not context.is_subset:
+                    releases.finish_build(warehouse, fingerprint)
+            except Exception as error:
+                failure = error
+            counts = releases.row_counts(warehouse)
+        for event in events:
+            yield _with_row_count(context, event, counts)
+        if failure:
+            raise failure
+
+    return modelled
+
+
+def _with_row_count(context: dg.AssetExecutionContext, event: Any, counts: dict[str, int]) -> Any:
+    if not isinstance(event, dg.Output):
+        return event
+    layer, name = context.asset_key_for_output(event.output_name).path
+    count = counts.get(name) if layer == "marts" else None
+    return event if count is None else event.with_metadata({**event.metadata, "dagster/row_count": count})

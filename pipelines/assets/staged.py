@@ -1,0 +1,40 @@
+"""`staged`: landed snapshots as checked tables and views in the working database, partitioned by edition."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from pipelines import staging
+from pipelines.assets import OWNERS
+from pipelines.parts import Parts
+
+
+def staged_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
+    """The asset `staged`."""
+
+    @dg.asset(
+        group_name="stage",
+        description="Landed rows in `working.duckdb`, schema `raw`, checked against each source's contract.",
+        deps=["landed"],
+        partitions_def=partitions,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+        owners=OWNERS,
+        kinds={"duckdb"},
+    )
+    def staged(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
+        metadata: dict[str, dg.MetadataValue] = {}
+        ids: list[str] = []
+        for edition_id in context.partition_keys:
+            edition = parts.editions[edition_id]
+            result = staging.stage(edition, parts.editions, warehouse=parts.warehouse, log=context.log.info)
+            if result.unknown_columns:
+                context.log.warning(f"{edition_id}: kept out columns unknown: {', '.join(result.unknown_columns)}")
+            metadata[edition_id] = dg.MetadataValue.json(
+                {"rows": result.rows, "snapshots": result.snapshot_ids, "unknown_columns": result.unknown_columns}
+            )
+            ids += result.snapshot_ids.values()
+        if notice := staging.synthetic_notice(parts.warehouse):
+            context.log.warning(notice)
+        yield dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion("-".join(ids)))
+
+    return staged

@@ -1,0 +1,43 @@
+"""The code location: `build_definitions(**overrides)` and `defs`, nothing else."""
+
+from typing import Any
+
+import dagster as dg
+
+from pipelines.assets.landed import landed_asset, upstream_specs
+from pipelines.assets.modelled import modelled_assets
+from pipelines.assets.published import published_asset
+from pipelines.assets.staged import staged_asset
+from pipelines.assets.validated import candidate_asset
+from pipelines.automation import daily_schedule, refresh_job
+from pipelines.parts import Parts
+
+
+def build_definitions(**overrides: Any) -> dg.Definitions:
+    """Fresh definitions; `overrides` replace fields of `Parts`, so that a test can swap any of them.
+
+    Raises:
+        EditionsError: the editions file has a mistake.
+    """
+    parts = Parts(**overrides)
+    partitions = dg.StaticPartitionsDefinition(parts.editions.ids)
+    modelled = modelled_assets(parts)
+    marts = sorted(key for key in modelled.keys if key.path[0] == "marts")
+    job = refresh_job(partitions)
+    return dg.Definitions(
+        assets=[
+            *upstream_specs(parts),
+            landed_asset(parts, partitions),
+            staged_asset(parts, partitions),
+            modelled,
+            candidate_asset(parts, marts),
+            published_asset(parts),
+        ],
+        jobs=[job],
+        schedules=[daily_schedule(job, parts.editions)],
+        # One process: every further one would import everything again.
+        executor=dg.in_process_executor,
+    )
+
+
+defs = build_definitions()

@@ -1,0 +1,43 @@
+"""What the assets are made of, so that `build_definitions` and tests can swap any part without patching.
+
+Here belongs only the list of parts with their defaults; each part lives in its own module.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pipelines import releases
+from pipelines.editions import Editions, load_editions
+from pipelines.landing import Fetch, Log
+from pipelines.settings import Settings
+from pipelines.sources import FETCHERS
+from pipelines.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from expectations.gate import Verdict
+
+
+def _run_gate(*arguments: Any, **options: Any) -> "Verdict":
+    from expectations import gate
+
+    return gate.run(*arguments, **options)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The settings, the editions, and the functions behind the assets."""
+
+    settings: Settings = field(default_factory=Settings)
+    editions: Editions = None  # type: ignore[assignment]  # filled from the settings' file below
+    fetchers: Mapping[str, Fetch] = field(default_factory=lambda: FETCHERS)
+    build_candidate: Callable[[Warehouse, Log], releases.Candidate | None] = releases.build_candidate
+    run_gate: Callable[..., "Verdict"] = _run_gate
+
+    def __post_init__(self) -> None:
+        if self.editions is None:
+            object.__setattr__(self, "editions", load_editions(self.settings.editions_file))
+
+    @property
+    def warehouse(self) -> Warehouse:
+        return Warehouse(self.settings)

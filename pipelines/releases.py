@@ -1,0 +1,634 @@
+"""Releases: build a candidate, seal it with the gate's verdict, promote it, and look after those that stand.
+
+Here belongs everything about files under `warehouse/candidates/` and `warehouse/releases/`. What the marts hold
+belongs in dbt, what makes them good enough in `expectations/`. Also a command: `python -m pipelines.releases --help`.
+
+    warehouse/candidates/<release_id>/release/     the files of a release to be
+    warehouse/candidates/<release_id>/data_docs/   what Great Expectations found, to look at
+    warehouse/candidates/<release_id>/verdict.json the gate's verdict and the hashes of the files that it is about
+    warehouse/releases/<release_id>/               an immutable release
+    warehouse/current -> releases/<release_id>     one flip switches everything, `peer_reviews.duckdb` included
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from pipelines import landing, staging
+from pipelines.landing import Log, sha256
+from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.warehouse import Warehouse, WarehouseError, sql_string, sync
+
+DATABASE = "peer_reviews.duckdb"
+CONTRACT_VERSION = 1
+
+# The row group is the unit that readers hold in memory: 122,880 rows, the default, spill at a limit of 1 GB.
+ROW_GROUP_ROWS = 16_384
+_LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "great-expectations", "dagster", "pyarrow", "pylatexenc")
+
+
+class ReleaseError(Exception):
+    """A candidate or release is not fit for what was asked; says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A release to be: `folder/release` holds its files, `files` their paths in it, rows, sizes and hashes."""
+
+    release_id: str
+    folder: Path
+
+    @property
+    def release(self) -> Path:
+        return self.folder / "release"
+
+    @property
+    def data_docs(self) -> Path:
+        return self.folder / "data_docs"
+
+    @property
+    def verdict_file(self) -> Path:
+        return self.folder / "verdict.json"
+
+
+# --- the build that a candidate is made from --------------------------------------------------------------------------
+
+
+# What decides the marts' content besides what is staged: the models and the functions that they call.
+_CODE = ("dbt_project/**/*.sql", "dbt_project/**/*.yml", "dbt_project/**/*.csv", "pipelines/text.py")
+
+
+def inputs_fingerprint(warehouse: Warehouse) -> str:
+    """One hash over everything that decides what the marts hold: what is staged, the models, the libraries."""
+    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+        parts = [staging.staged_fingerprint(connection)]
+    for pattern in _CODE:
+        files = sorted(PROJECT_DIR.glob(pattern))
+        parts += [f"{file.relative_to(PROJECT_DIR)} {sha256(file)}" for file in files if "target" not in file.parts]
+    parts += [f"{library} {metadata.version(library)}" for library in ("dbt-core", "duckdb", "pylatexenc")]
+    return hashlib.sha256("\n".join([*parts, f"row groups {ROW_GROUP_ROWS}"]).encode()).hexdigest()
+
+
+def begin_build(warehouse: Warehouse, *, whole: bool) -> None:
+    """Make the marts' database ready for dbt. Call under the writer lock.
+
+    A whole build starts from an empty file; a build of some models only leaves the others, and no candidate can be
+    made of it.
+
+    Raises:
+        LandingError: a landed file that the models read was altered.
+    """
+    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+        staging.verify_staged_files(connection, warehouse)
+    if whole or not warehouse.marts_database.exists():
+        warehouse.new_database(warehouse.marts_database)
+    else:
+        with warehouse.connect(warehouse.marts_database) as connection:
+            connection.execute("drop table if exists build")
+
+
+def finish_build(warehouse: Warehouse, fingerprint: str) -> None:
+    """Note that the marts are complete and tested, and what they were built from. Call under the writer lock."""
+    with warehouse.connect(warehouse.marts_database) as connection:
+        connection.execute("create or replace table build (fingerprint varchar, release_id varchar)")
+        connection.execute("insert into build values (?, null)", [fingerprint])
+        connection.execute("checkpoint")
+
+
+def is_settled(warehouse: Warehouse, fingerprint: str) -> bool:
+    """Whether the build from these very inputs was already published, or found equal to a release that stands."""
+    built, release_id = _build(warehouse)
+    return built == fingerprint and release_id is not None and (warehouse.releases / release_id).is_dir()
+
+
+def _build(warehouse: Warehouse) -> tuple[str | None, str | None]:
+    if not warehouse.marts_database.exists():
+        return None, None
+    try:
+        with warehouse.connect(warehouse.marts_database, read_only=True) as connection:
+            return connection.execute("select fingerprint, release_id from build").fetchall()[0]
+    except (duckdb.CatalogException, IndexError):
+        return None, None
+
+
+def _settle_build(warehouse: Warehouse, release_id: str) -> None:
+    with warehouse.connect(warehouse.marts_database) as connection:
+        connection.execute("update build set release_id = ?", [release_id])
+        connection.execute("checkpoint")
+
+
+# --- candidate --------------------------------------------------------------------------------------------------------
+
+
+def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
+    """Export the marts to a new candidate, or return None where a release with the same content stands already.
+
+    That release becomes the current one, if it is not and was not rolled back: the upstream went back to it, or an
+    earlier run died before it could switch to it.
+
+    Raises:
+        ReleaseError: the marts are not complete; the dbt models have to run first.
+    """
+    with warehouse.writing("build a release candidate"):
+        fingerprint, _ = _build(warehouse)
+        if fingerprint is None:
+            raise ReleaseError(
+                f"{warehouse.marts_database} holds no complete build; materialise the dbt models first "
+                "(a model or test of the last run may have failed)."
+            )
+        building = warehouse.candidates / ".building"
+        _remove(building)
+        (building / "release").mkdir(parents=True)
+        with warehouse.connect(warehouse.marts_database, read_only=True) as connection:
+            files = list(_export_parquet(connection, building / "release"))
+        content = _content_hash(building / "release", files)
+        if twin := _release_with(warehouse, content):
+            _remove(building)
+            _settle_on(warehouse, twin, log)
+            return None
+        release_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{content[:8]}"
+        _share_unchanged(warehouse, building / "release", files)
+        _write_database(warehouse, building / "release" / DATABASE, release_id)
+        for path in _files(building):
+            sync(path)
+        candidate = Candidate(release_id, warehouse.candidates / release_id)
+        _remove(candidate.folder)
+        building.rename(candidate.folder)
+        return candidate
+
+
+def _export_parquet(connection: duckdb.DuckDBPyConnection, target: Path) -> Iterator[str]:
+    """Write each mart and yield the files' paths in the release: one a mart, or one per edition where rows have one."""
+    editions = [id_ for (id_,) in connection.execute("select edition_id from editions order by 1").fetchall()]
+    for mart, description, per_edition in _marts(connection):
+        if per_edition:
+            (target / mart).mkdir()
+        for edition_id in editions if per_edition else [None]:
+            path = f"{mart}/{edition_id}.parquet" if edition_id else f"{mart}.parquet"
+            where = f"where edition_id = {sql_string(edition_id)}" if edition_id else ""
+            connection.execute(
+                f"""
+                copy (select * from {mart} {where}) to {sql_string(target / path)} (
+                    format parquet, compression zstd, compression_level 3, row_group_size {ROW_GROUP_ROWS},
+                    kv_metadata {{
+                        title: {sql_string(f"peer-review-warehouse: {mart}")},
+                        description: {sql_string(description)},
+                        contract_version: {sql_string(CONTRACT_VERSION)}
+                    }}
+                )
+                """
+            )
+            yield path
+
+
+def _marts(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
+    """Name, description, and whether the mart is split by edition, of every mart."""
+    return connection.execute(
+        """
+        select
+            table_name,
+            coalesce(comment, ''),
+            table_name != 'editions' and table_name in (
+                select table_name from duckdb_columns() where column_name = 'edition_id' and not internal
+            )
+        from duckdb_tables()
+        where table_name not in ('build', 'publication') and not internal and database_name = current_database()
+        order by table_name
+        """
+    ).fetchall()
+
+
+def _content_hash(release: Path, files: list[str]) -> str:
+    """One hash over the Parquet files: releases with the same are the same, whenever they were made."""
+    hashes = [f"{path} {sha256(release / path)}\n" for path in sorted(files)]
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def _release_with(warehouse: Warehouse, content: str) -> str | None:
+    for release_id in release_ids(warehouse):
+        if read_manifest(warehouse.releases / release_id)["content_sha256"] == content:
+            return release_id
+    return None
+
+
+def _settle_on(warehouse: Warehouse, twin: str, log: Log) -> None:
+    if twin in _withdrawn(warehouse):
+        log(
+            f"The content is that of release {twin}, which was rolled back; it is not published again. "
+            f"To publish it after all: python -m pipelines.releases rollback --to {twin}"
+        )
+    elif twin == current_id(warehouse):
+        log(f"The content is that of the current release {twin}; nothing to publish.")
+    else:
+        verify(warehouse.releases / twin)
+        _point_current(warehouse, twin)
+        log(f"The content is that of release {twin}, which is the current one again.")
+    _settle_build(warehouse, twin)
+
+
+def _share_unchanged(warehouse: Warehouse, release: Path, files: list[str]) -> None:
+    """Let files that are those of the current release share its bytes on disk."""
+    current = current_id(warehouse)
+    for path in files if current else []:
+        before = warehouse.releases / str(current) / path
+        if before.is_file() and sha256(before) == sha256(release / path):
+            (release / path).unlink()
+            os.link(before, release / path)
+
+
+def _write_database(warehouse: Warehouse, target: Path, release_id: str) -> None:
+    """Copy the marts' database, which is closed and checkpointed, and say in it which release it is."""
+    shutil.copyfile(warehouse.marts_database, target)
+    with warehouse.connect(target) as connection:
+        connection.execute("drop table build")
+        connection.execute(
+            """
+            create table publication as
+            select
+                ? as release_id,
+                (select bool_or(is_synthetic) from editions) as is_synthetic,
+                ?::integer as contract_version,
+                'Reviews are CC BY 4.0 (OpenReview); see README.md beside this file.' as licence
+            """,
+            [release_id, CONTRACT_VERSION],
+        )
+        connection.execute("comment on table publication is 'One release: which one this database is.'")
+        connection.execute("checkpoint")
+
+
+# --- verdict and promotion --------------------------------------------------------------------------------------------
+
+
+def seal(candidate: Candidate, verdict: dict[str, Any]) -> None:
+    """Write the gate's verdict beside the candidate, with the hashes of the files that were judged."""
+    files = {str(path.relative_to(candidate.release)): sha256(path) for path in _files(candidate.release)}
+    candidate.verdict_file.write_text(json.dumps({"verdict": verdict, "files": files}, indent=2), encoding="utf-8")
+    sync(candidate.verdict_file)
+    sync(candidate.folder)
+
+
+def newest_candidate(warehouse: Warehouse) -> Candidate | None:
+    """The candidate that was built last, or None."""
+    folders = sorted(warehouse.candidates.glob("[0-9]*")) if warehouse.candidates.exists() else []
+    return Candidate(folders[-1].name, folders[-1]) if folders else None
+
+
+def promote(warehouse: Warehouse, log: Log) -> str | None:
+    """Make the newest candidate the current release; returns its id, or None where there is no candidate.
+
+    Raises:
+        ReleaseError: it has no verdict, did not pass, or its files are not those that were judged.
+    """
+    with warehouse.writing("publish a release"):
+        candidate = newest_candidate(warehouse)
+        if candidate is None:
+            log(f"There is no candidate; the current release stays {current_id(warehouse)}.")
+            return None
+        sealed = _checked_verdict(candidate)
+        _write_manifest(warehouse, candidate, sealed)
+        for path in _files(candidate.release):
+            path.chmod(0o444)
+            sync(path)
+        warehouse.releases.mkdir(exist_ok=True)
+        target = warehouse.releases / candidate.release_id
+        candidate.release.rename(target)
+        sync(warehouse.releases)
+        verify(target)
+        _point_current(warehouse, candidate.release_id)
+        _settle_build(warehouse, candidate.release_id)
+        _remove(candidate.folder)
+        prune(warehouse, warehouse.settings.releases_kept, log)
+        return candidate.release_id
+
+
+def _checked_verdict(candidate: Candidate) -> dict[str, Any]:
+    try:
+        sealed: dict[str, Any] = json.loads(candidate.verdict_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ReleaseError(
+            f"Candidate {candidate.release_id} has no verdict; materialise 'candidate' to have it checked."
+        ) from None
+    if not sealed["verdict"]["passed"]:
+        messages = sealed["verdict"].get("messages") or ["no reason is recorded"]
+        raise ReleaseError(
+            f"Candidate {candidate.release_id} did not pass the gate and is not published: {'; '.join(messages)}. "
+            f"See {candidate.data_docs}."
+        )
+    now = {str(path.relative_to(candidate.release)): sha256(path) for path in _files(candidate.release)}
+    now = {path: hash_ for path, hash_ in now.items() if path not in ("manifest.json", "README.md")}
+    if now != sealed["files"]:
+        changed = sorted(
+            path for path in now.keys() | sealed["files"].keys() if now.get(path) != sealed["files"].get(path)
+        )
+        raise ReleaseError(
+            f"Candidate {candidate.release_id} changed after it was judged ({', '.join(changed)}); "
+            "materialise 'candidate' again."
+        )
+    return sealed
+
+
+def _point_current(warehouse: Warehouse, release_id: str) -> None:
+    """Switch `current`, and with it `peer_reviews.duckdb`, by one rename."""
+    _replace_link(warehouse.current, Path("releases") / release_id)
+    if not warehouse.database.is_symlink():
+        _replace_link(warehouse.database, Path("current") / DATABASE)
+    sync(warehouse.root)
+
+
+def _replace_link(link: Path, target: Path) -> None:
+    new = link.with_name(f".{link.name}.new")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target)
+    new.replace(link)
+
+
+# --- manifest ---------------------------------------------------------------------------------------------------------
+
+
+def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str, Any]) -> None:
+    with warehouse.connect(candidate.release / DATABASE, read_only=True) as connection:
+        marts = {mart: _describe_mart(connection, mart) for mart, _, _ in _marts(connection)}
+        editions = _rows(connection, "select * from editions order by edition_id")
+    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+        conservation = _rows(connection, "select * from intermediate.int_row_conservation order by all")
+        staged = _rows(connection, "select edition_id, source, snapshot_id from raw.snapshots order by all")
+    released = {edition["edition_id"] for edition in editions}
+    snapshots = [
+        landing.find(warehouse, row["edition_id"], row["source"], row["snapshot_id"]).record.model_dump(mode="json")
+        for row in staged
+        if row["edition_id"] in released
+    ]
+    paths = [path for path in _files(candidate.release) if path.name not in ("manifest.json", "README.md")]
+    names = [str(path.relative_to(candidate.release)) for path in paths]
+    parquet = [name for name in names if name.endswith(".parquet")]
+    with warehouse.memory() as connection:
+        rows = {name: _parquet_rows(connection, candidate.release / name) for name in parquet}
+    fingerprint, _ = _build(warehouse)
+    manifest = {
+        "release_id": candidate.release_id,
+        "title": "Peer-review warehouse",
+        "is_synthetic": any(edition["is_synthetic"] for edition in editions),
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "previous_release_id": current_id(warehouse),
+        "contract_version": CONTRACT_VERSION,
+        "content_sha256": _content_hash(candidate.release, parquet),
+        "inputs_sha256": fingerprint,
+        "versions": {"peer-review-warehouse": metadata.version("peer-review-warehouse")}
+        | {library: metadata.version(library) for library in _LIBRARIES},
+        "editions": editions,
+        "marts": marts,
+        "files": [
+            {
+                "path": name,
+                "bytes": path.stat().st_size,
+                "sha256": sealed["files"][name],
+                "rows": rows.get(name),
+            }
+            for name, path in zip(names, paths, strict=True)
+        ],
+        "snapshots": snapshots,
+        "conservation": conservation,
+        "gate": sealed["verdict"],
+    }
+    (candidate.release / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    (candidate.release / "README.md").write_text(_release_readme(manifest), encoding="utf-8")
+
+
+def _describe_mart(connection: duckdb.DuckDBPyConnection, mart: str) -> dict[str, Any]:
+    columns = _rows(
+        connection,
+        f"""
+        select column_name as name, lower(data_type) as type, comment as description
+        from duckdb_columns() where table_name = {sql_string(mart)} and not internal order by column_index
+        """,
+    )
+    description = _rows(connection, f"select comment from duckdb_tables() where table_name = {sql_string(mart)}")
+    rows = _rows(connection, f"select count(*) as rows from {mart}")
+    return {"description": description[0]["comment"], "rows": rows[0]["rows"], "columns": columns}
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+    result = connection.execute(query)
+    names = [column[0] for column in result.description]
+    plain = [
+        [value.isoformat() if isinstance(value, datetime) else value for value in row] for row in result.fetchall()
+    ]
+    return [dict(zip(names, row, strict=True)) for row in plain]
+
+
+def _parquet_rows(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
+    return int(connection.execute("select num_rows from parquet_file_metadata(?)", [str(path)]).fetchall()[0][0])
+
+
+def _release_readme(manifest: dict[str, Any]) -> str:
+    synthetic = "\n**This release is synthetic: made-up papers and reviews that show the format.**\n"
+    editions = "\n".join(
+        f"| {e['edition_id']} | {e['submission_count']} | {e['review_count']} | "
+        f"{'' if e['rating_mean'] is None else format(e['rating_mean'], '.3f')} | {e['as_of_at'] or ''} |"
+        for e in manifest["editions"]
+    )
+    marts = "\n".join(
+        f"| {name} | {mart['rows']} | {mart['description']} |" for name, mart in manifest["marts"].items()
+    )
+    conservation = "\n".join(
+        f"| {c['edition_id']} | {c['snapshot_id']} | {c['row_kind']} | {c['rows_in']} | {c['rows_in_marts']} | "
+        f"{c['rows_merged']} | {c['rows_quarantined']} |"
+        for c in manifest["conservation"]
+    )
+    warnings = "\n".join(f"* {message}" for message in manifest["gate"].get("messages", [])) or "* none"
+    return f"""# {manifest["title"]}, release {manifest["release_id"]}
+{synthetic if manifest["is_synthetic"] else ""}
+Made {manifest["created_at"]} by peer-review-warehouse {manifest["versions"]["peer-review-warehouse"]}. `manifest.json`
+lists every file with its sha256, every column with its description, and the snapshots that the release was built from.
+
+Cite it as: peer-review-warehouse, release {manifest["release_id"]}. Reviews are CC BY 4.0 (OpenReview).
+
+| edition | papers | reviews | mean rating | as of (UTC) |
+|---|---|---|---|---|
+{editions}
+
+| mart | rows | one row is |
+|---|---|---|
+{marts}
+
+Nothing is lost: rows in = rows in marts + merged duplicates + quarantined rows.
+
+| edition | snapshot | rows of | in | in marts | merged | quarantined |
+|---|---|---|---|---|---|---|
+{conservation}
+
+Warnings of the gate:
+
+{warnings}
+"""
+
+
+# --- looking after releases -------------------------------------------------------------------------------------------
+
+
+def release_ids(warehouse: Warehouse) -> list[str]:
+    """The ids of all releases, the oldest first."""
+    return sorted(manifest.parent.name for manifest in warehouse.releases.glob("*/manifest.json"))
+
+
+def current_id(warehouse: Warehouse) -> str | None:
+    """The id of the current release, or None before the first."""
+    return warehouse.current.readlink().name if warehouse.current.is_symlink() else None
+
+
+def read_manifest(release: Path) -> dict[str, Any]:
+    """A release's manifest.
+
+    Raises:
+        ReleaseError: it is missing or not JSON.
+    """
+    try:
+        manifest: dict[str, Any] = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ReleaseError(f"{release / 'manifest.json'} cannot be read ({type(error).__name__}).") from None
+    return manifest
+
+
+def verify(release: Path) -> int:
+    """Hash every file of a release against its manifest; returns how many files there are.
+
+    Raises:
+        ReleaseError: a file is missing, differs, or does not belong.
+    """
+    files = {file["path"]: file for file in read_manifest(release)["files"]}
+    problems = [
+        f"{path} {'differs' if (release / path).is_file() else 'is missing'}"
+        for path, file in files.items()
+        if not (release / path).is_file() or sha256(release / path) != file["sha256"]
+    ]
+    found = {str(path.relative_to(release)) for path in _files(release)}
+    problems += [f"{path} does not belong" for path in sorted(found - files.keys() - {"manifest.json", "README.md"})]
+    if problems:
+        raise ReleaseError(f"{release} is damaged: {', '.join(problems)}. Roll back to another release.")
+    return len(files)
+
+
+def row_counts(warehouse: Warehouse) -> dict[str, int]:
+    """Rows of each mart in the marts' database, as far as it is built."""
+    with warehouse.connect(warehouse.marts_database, read_only=True) as connection:
+        names = [name for name, _, _ in _marts(connection)]
+        return {name: _rows(connection, f"select count(*) as rows from {name}")[0]["rows"] for name in names}
+
+
+def previous_rows(warehouse: Warehouse) -> dict[str, dict[str, int]] | None:
+    """Rows of each mart and edition in the current release (`*` for a mart that spans editions), or None."""
+    current = current_id(warehouse)
+    if current is None:
+        return None
+    rows: dict[str, dict[str, int]] = {}
+    for file in read_manifest(warehouse.releases / current)["files"]:
+        path = Path(file["path"])
+        if path.suffix == ".parquet":
+            is_split = path.parent.name != ""
+            rows.setdefault(path.parent.name or path.stem, {})[path.stem if is_split else "*"] = file["rows"]
+    return rows
+
+
+def roll_back(warehouse: Warehouse, to: str | None = None) -> str:
+    """Make an earlier release current again (the one before the current, unless `to` names one); returns its id.
+
+    Raises:
+        ReleaseError: there is no such release, or it is damaged.
+    """
+    with warehouse.writing("roll back"):
+        ids, current = release_ids(warehouse), current_id(warehouse)
+        if to is None:
+            earlier = [id_ for id_ in ids if current is None or id_ < current]
+            if not earlier:
+                raise ReleaseError(f"There is no release before {current}; 'list' shows what there is.")
+            to = earlier[-1]
+        if to not in ids:
+            raise ReleaseError(f"There is no release {to!r}; there are: {', '.join(ids) or 'none'}.")
+        verify(warehouse.releases / to)
+        withdrawn = (_withdrawn(warehouse) | ({current} if current else set())) - {to}
+        _withdrawn_file(warehouse).write_text(json.dumps(sorted(withdrawn)) + "\n", encoding="utf-8")
+        _point_current(warehouse, to)
+        return to
+
+
+def _withdrawn_file(warehouse: Warehouse) -> Path:
+    return warehouse.releases / "withdrawn.json"
+
+
+def _withdrawn(warehouse: Warehouse) -> set[str]:
+    """Releases that someone rolled back from: they stay on disk, and no run makes them current again."""
+    file = _withdrawn_file(warehouse)
+    return set(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else set()
+
+
+def prune(warehouse: Warehouse, keep: int, log: Log) -> list[str]:
+    """Delete all but the newest `keep` releases (never the current one) and all but the newest three candidates.
+
+    Returns the ids of the releases that went. Call under the writer lock.
+    """
+    gone = [id_ for id_ in release_ids(warehouse)[: -max(keep, 1)] if id_ != current_id(warehouse)]
+    for release_id in gone:
+        log(f"Release {release_id} is older than the {keep} that are kept and was deleted.")
+        _remove(warehouse.releases / release_id)
+    for folder in sorted(warehouse.candidates.glob("[0-9]*"))[:-3]:
+        _remove(folder)
+    return gone
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command `python -m pipelines.releases`; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m pipelines.releases", description="Look after releases.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="list the releases, the oldest first")
+    verifying = commands.add_parser("verify", help="hash every file against its manifest")
+    verifying.add_argument("release_id", nargs="?", help="one release; default: all")
+    rolling = commands.add_parser("rollback", help="make an earlier release current again")
+    rolling.add_argument("--to", metavar="RELEASE_ID", help="default: the one before the current")
+    pruning = commands.add_parser("prune", help="delete old releases")
+    pruning.add_argument("--keep", type=int, help="how many to keep; default: RELEASES_KEPT")
+    given = parser.parse_args(arguments)
+    warehouse = Warehouse(Settings())
+    try:
+        if given.command == "list":
+            for release_id in release_ids(warehouse):
+                manifest = read_manifest(warehouse.releases / release_id)
+                rows = ", ".join(f"{mart['rows']} {name}" for name, mart in manifest["marts"].items())
+                mark = "*" if release_id == current_id(warehouse) else " "
+                print(f"{mark} {release_id}  {'synthetic  ' if manifest['is_synthetic'] else ''}{rows}")
+        elif given.command == "verify":
+            for release_id in [given.release_id] if given.release_id else release_ids(warehouse):
+                print(f"{release_id}: {verify(warehouse.releases / release_id)} files are as published")
+        elif given.command == "rollback":
+            print(f"The current release is {roll_back(warehouse, given.to)}.")
+        else:
+            with warehouse.writing("prune releases"):
+                keep = given.keep if given.keep is not None else warehouse.settings.releases_kept
+                print(f"{len(prune(warehouse, keep, print))} releases were deleted.")
+    except (ReleaseError, WarehouseError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
