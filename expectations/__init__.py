@@ -57,7 +57,9 @@ class Check:
 
 
 # Not a mart's: whether every mart of the contract and of the candidate has a suite.
-CONTENTS = Check("candidate", "contents", "The candidate holds the marts of the contract, and each of them has a suite.")
+CONTENTS = Check(
+    "candidate", "contents", "The candidate holds the marts of the contract, and each of them has a suite."
+)
 
 CHECKS: tuple[Check, ...] = (
     CONTENTS,

@@ -14,7 +14,12 @@ def _rows() -> Groups:
     return {
         "completeness": [
             *expect.required(
-                "author_id", "identity_basis", "display_name_length", "variant_count", "paper_count", "first_year",
+                "author_id",
+                "identity_basis",
+                "display_name_length",
+                "variant_count",
+                "paper_count",
+                "first_year",
                 "last_year",
             ),
             expect.between("display_name_length", 1),
@@ -38,7 +43,9 @@ def _mart() -> Groups:
     return {
         "volume": [
             # Editions whose papers are all blind have no authors, and that is right.
-            expect.between("named_papers_without_authors", None, 0, description="papers that name authors, without any"),
+            expect.between(
+                "named_papers_without_authors", None, 0, description="papers that name authors, without any"
+            ),
             *expect.as_many_as_before(),
         ],
         "distributions": [
@@ -62,9 +69,7 @@ SUITE = Suite(
         ) as is_free_of_emails
     """,
     batches=(
-        Batch(
-            name="rows", key=("author_id",), query="select * from authors", expectations=_rows, may_be_empty=True
-        ),
+        Batch(name="rows", key=("author_id",), query="select * from authors", expectations=_rows, may_be_empty=True),
         Batch(
             name="mart",
             key=("mart",),

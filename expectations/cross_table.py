@@ -115,8 +115,8 @@ PAPERS = Batch(
             coalesce(counted.review_count, 0)::integer as counted_reviews,
             case
                 when papers.rating_mean is null and counted.rating_mean is null then 0
-                -- One of them is missing.
-                else coalesce(abs(papers.rating_mean - counted.rating_mean), 'inf'::double)
+                -- Where one of them is missing, as far apart as ratings get.
+                else coalesce(abs(papers.rating_mean - counted.rating_mean), 10)
             end as rating_mean_error
         from papers
         left join counted on papers.paper_id = counted.paper_id
@@ -240,7 +240,7 @@ EDITIONS = Batch(
             coalesce(quarantined.row_count, 0) as counted_quarantined_rows,
             case
                 when editions.rating_mean is null and review_counts.rating_mean is null then 0
-                else coalesce(abs(editions.rating_mean - review_counts.rating_mean), 'inf'::double)
+                else coalesce(abs(editions.rating_mean - review_counts.rating_mean), 10)
             end as rating_mean_error
         from editions
         left join paper_counts using (edition_id)

@@ -54,9 +54,7 @@ SUITE = Suite(
         len(sources) as source_count, len(rating_scale) as rating_scale_length
     """,
     batches=(
-        Batch(
-            name="rows", key=("edition_id",), row="edition", query="select * from editions", expectations=_rows
-        ),
+        Batch(name="rows", key=("edition_id",), row="edition", query="select * from editions", expectations=_rows),
         Batch(
             name="previous",
             key=("edition_id",),

@@ -7,7 +7,7 @@ release, `warning` is shown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from great_expectations.expectations.expectation import Expectation
@@ -26,36 +26,42 @@ HTTP_URL = r"^https?://[^\s/]+"
 EMAIL = r"[A-Za-z0-9_.+%-]@([A-Za-z0-9_-]{1,63}\.){1,8}[A-Za-z]{2,24}"
 
 
-def not_empty() -> Expectation:
+def _make(name: str, **arguments: Any) -> Expectation:
+    """Great Expectations takes seconds to import, and its types do not know its own shorthands."""
     import great_expectations.expectations as gxe
 
-    return gxe.ExpectTableRowCountToBeBetween(min_value=1, severity="critical", description="there must be rows")
+    made: Expectation = getattr(gxe, name)(**arguments)
+    return made
+
+
+def not_empty() -> Expectation:
+    return _make("ExpectTableRowCountToBeBetween", min_value=1, severity="critical", description="there must be rows")
 
 
 def required(*columns: str, severity: Severity = "critical") -> list[Expectation]:
-    import great_expectations.expectations as gxe
-
     return [
-        gxe.ExpectColumnValuesToNotBeNull(column=column, severity=severity, description=f"{column} must not be null")
+        _make(
+            "ExpectColumnValuesToNotBeNull", column=column, severity=severity, description=f"{column} must not be null"
+        )
         for column in columns
     ]
 
 
 def absent(column: str, description: str, severity: Severity = "critical") -> Expectation:
     """For a column that holds a value only where something is wrong, and that value is what is wrong."""
-    import great_expectations.expectations as gxe
-
-    return gxe.ExpectColumnValuesToBeNull(column=column, severity=severity, description=description)
+    return _make("ExpectColumnValuesToBeNull", column=column, severity=severity, description=description)
 
 
 def unique(*columns: str, severity: Severity = "critical") -> Expectation:
-    import great_expectations.expectations as gxe
-
     if len(columns) == 1:
-        return gxe.ExpectColumnValuesToBeUnique(
-            column=columns[0], severity=severity, description=f"{columns[0]} must be unique"
+        return _make(
+            "ExpectColumnValuesToBeUnique",
+            column=columns[0],
+            severity=severity,
+            description=f"{columns[0]} must be unique",
         )
-    return gxe.ExpectCompoundColumnsToBeUnique(
+    return _make(
+        "ExpectCompoundColumnsToBeUnique",
         column_list=list(columns),
         ignore_row_if="any_value_is_missing",
         severity=severity,
@@ -71,15 +77,14 @@ def between(
     description: str | None = None,
 ) -> Expectation:
     """Absent values are fine; `required` is for them."""
-    import great_expectations.expectations as gxe
-
     if highest is None:
         limits = f"at least {lowest:g}"
     elif lowest is None:
         limits = f"at most {highest:g}"
     else:
         limits = f"between {lowest:g} and {highest:g}"
-    return gxe.ExpectColumnValuesToBeBetween(
+    return _make(
+        "ExpectColumnValuesToBeBetween",
         column=column,
         min_value=lowest,
         max_value=highest,
@@ -92,9 +97,8 @@ def one_of(
     column: str, allowed: Sequence[str | bool], severity: Severity = "critical", description: str | None = None
 ) -> Expectation:
     """Absent values are fine; `required` is for them."""
-    import great_expectations.expectations as gxe
-
-    return gxe.ExpectColumnValuesToBeInSet(
+    return _make(
+        "ExpectColumnValuesToBeInSet",
         column=column,
         value_set=list(allowed),
         severity=severity,
@@ -108,17 +112,18 @@ def holds(column: str, description: str, severity: Severity = "critical") -> Exp
 
 
 def matches(column: str, pattern: str, description: str, severity: Severity = "critical") -> Expectation:
-    import great_expectations.expectations as gxe
-
-    return gxe.ExpectColumnValuesToMatchRegex(
-        column=column, regex=pattern, severity=severity, description=f"{column} must be {description}"
+    return _make(
+        "ExpectColumnValuesToMatchRegex",
+        column=column,
+        regex=pattern,
+        severity=severity,
+        description=f"{column} must be {description}",
     )
 
 
 def equal(column: str, other: str, severity: Severity = "critical", description: str | None = None) -> Expectation:
-    import great_expectations.expectations as gxe
-
-    return gxe.ExpectColumnPairValuesToBeEqual(
+    return _make(
+        "ExpectColumnPairValuesToBeEqual",
         column_A=column,
         column_B=other,
         ignore_row_if="both_values_are_missing",
@@ -128,9 +133,8 @@ def equal(column: str, other: str, severity: Severity = "critical", description:
 
 
 def not_above(column: str, other: str, severity: Severity = "critical") -> Expectation:
-    import great_expectations.expectations as gxe
-
-    return gxe.ExpectColumnPairValuesAToBeGreaterThanB(
+    return _make(
+        "ExpectColumnPairValuesAToBeGreaterThanB",
         column_A=other,
         column_B=column,
         or_equal=True,
@@ -141,10 +145,13 @@ def not_above(column: str, other: str, severity: Severity = "critical") -> Expec
 
 
 def single_valued(column: str, description: str) -> Expectation:
-    import great_expectations.expectations as gxe
-
-    return gxe.ExpectColumnUniqueValueCountToBeBetween(
-        column=column, min_value=1, max_value=1, severity="critical", description=description
+    return _make(
+        "ExpectColumnUniqueValueCountToBeBetween",
+        column=column,
+        min_value=1,
+        max_value=1,
+        severity="critical",
+        description=description,
     )
 
 

@@ -38,7 +38,11 @@ def _editions() -> Groups:
         "volume": [
             # A warning: the only named author of a tiny edition may be a name that was set aside.
             expect.between(
-                "named_papers_without_authors", None, 0, "warning", "papers that name authors, in an edition without any,"
+                "named_papers_without_authors",
+                None,
+                0,
+                "warning",
+                "papers that name authors, in an edition without any,",
             ),
             *expect.as_many_as_before(),
         ],

@@ -19,7 +19,13 @@ def _rows() -> Groups:
     return {
         "completeness": [
             *expect.required(
-                "snapshot_id", "row_number", "row_kind", "item_number", "edition_id", "source", "reason_length",
+                "snapshot_id",
+                "row_number",
+                "row_kind",
+                "item_number",
+                "edition_id",
+                "source",
+                "reason_length",
             ),
             expect.between("reason_length", 1),
         ],

@@ -72,7 +72,7 @@ class FilesSource(_Source):
 
     dataset_schema: ClassVar[str] = "hub_dataset"
     kind: Literal["files"]
-    path: str | None = None
+    path: Annotated[str, Field(min_length=1)] | None = None
     url: Annotated[str, Field(pattern=r"^https?://")] | None = None
 
     @model_validator(mode="after")

@@ -316,7 +316,8 @@ class _Transfer:
         try:
             said: Mapping[str, str] = {}
             offset, etag = self._resumable()
-            if offset != self.expected_bytes or self.expected_sha256 is None:
+            is_complete = offset > 0 and offset == self.expected_bytes and self.expected_sha256 is not None
+            if not is_complete:
                 said = self._receive(client, offset, etag)
             return self._keep(said)
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:

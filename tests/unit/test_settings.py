@@ -65,7 +65,7 @@ def test_an_empty_variable_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_number_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCK_WAIT_SECONDS", "ten minutes")
-    with pytest.raises(ValueError, match="LOCK_WAIT_SECONDS='ten minutes' is not a number.*such as 600"):
+    with pytest.raises(ValueError, match=r"LOCK_WAIT_SECONDS='ten minutes' is not a number.*such as 600"):
         Settings()
 
 
