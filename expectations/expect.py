@@ -6,7 +6,7 @@ release, `warning` is shown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -38,13 +38,31 @@ def not_empty() -> Expectation:
     return _make("ExpectTableRowCountToBeBetween", min_value=1, severity="critical", description="there must be rows")
 
 
-def required(*columns: str, severity: Severity = "critical") -> list[Expectation]:
-    return [
-        _make(
-            "ExpectColumnValuesToNotBeNull", column=column, severity=severity, description=f"{column} must not be null"
-        )
-        for column in columns
-    ]
+def missing(*columns: str) -> str:
+    """SQL for the column `missing`: the names of the columns that a row lacks, or NULL.
+
+    One expectation for all of them: Great Expectations takes some 15 ms for each, and columns that are only looked at
+    for NULL stay out of its frames.
+    """
+    return _named({column: f"{column} is null" for column in columns}, "missing")
+
+
+def too_small(lowest: Mapping[str, int]) -> str:
+    """SQL for the column `too_small`: the names of the columns that are below their lowest value, or NULL."""
+    return _named({column: f"{column} < {value}" for column, value in lowest.items()}, "too_small")
+
+
+def _named(conditions: Mapping[str, str], name: str) -> str:
+    cases = ", ".join(f"case when {condition} then '{column}' end" for column, condition in conditions.items())
+    return f"nullif(concat_ws(', ', {cases}), '') as {name}"
+
+
+def required() -> Expectation:
+    return absent("missing", "required columns must not be null")
+
+
+def numbers() -> Expectation:
+    return absent("too_small", "counts and positions must not be below their lowest value")
 
 
 def absent(column: str, description: str, severity: Severity = "critical") -> Expectation:
@@ -76,7 +94,7 @@ def between(
     severity: Severity = "critical",
     description: str | None = None,
 ) -> Expectation:
-    """Absent values are fine; `required` is for them."""
+    """Absent values are fine; `missing` is for them."""
     if highest is None:
         limits = f"at least {lowest:g}"
     elif lowest is None:
@@ -96,7 +114,7 @@ def between(
 def one_of(
     column: str, allowed: Sequence[str | bool], severity: Severity = "critical", description: str | None = None
 ) -> Expectation:
-    """Absent values are fine; `required` is for them."""
+    """Absent values are fine; `missing` is for them."""
     return _make(
         "ExpectColumnValuesToBeInSet",
         column=column,

@@ -10,6 +10,7 @@ The suites' queries see these tables, all in memory:
     database_rows  the same of `peer_reviews.duckdb`
     previous       mart, edition_id, row_count: of the previous release
     volumes        mart, edition_id (each edition of `editions`), row_count, share_of_previous
+    marts          mart (of the contract, the registry and the candidate), has_suite
 
 `edition_id` is "*" for a mart that is one file.
 """
@@ -23,6 +24,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,7 +32,7 @@ import duckdb
 import yaml
 from pydantic import BaseModel, computed_field
 
-from expectations import CHECKS, CONTENTS, SUITE_MODULES, Batch, Check, Suite, load_suites
+from expectations import CANDIDATE, CHECKS, SUITE_MODULES, Batch, Check, Suite, load_suites
 from pipelines.warehouse import Warehouse, sql_string
 
 if TYPE_CHECKING:
@@ -120,7 +122,6 @@ def run(
     found = _Findings()
     with warehouse.memory() as connection, _quiet():
         contract = _contract(warehouse)
-        _check_contents(candidate, contract, suites, found)
         tables = _Tables(connection, candidate, contract)
         tables.read(suites, previous or {})
         try:
@@ -159,7 +160,7 @@ class _Findings:
         unknown = set(self._results).union(self._errors) - {(check.mart, check.group) for check in CHECKS}
         if unknown:
             names = ", ".join(sorted(f"{mart}_{group}" for mart, group in unknown))
-            self.error(CONTENTS.mart, [CONTENTS.group], f"could not be checked: {names} is not in the registry")
+            self.error(CANDIDATE, ["contents"], f"could not be checked: {names} is not in the registry")
         results = [self._result(check) for check in CHECKS]
         return Verdict(passed=not any(result.blocks for result in results), results=results)
 
@@ -192,31 +193,6 @@ def _contract(warehouse: Warehouse) -> dict[str, dict[str, str]]:
     }
 
 
-def _check_contents(
-    candidate: Path, contract: Mapping[str, object], suites: Mapping[str, Suite], found: _Findings
-) -> None:
-    """Every mart that is promised or there has a suite. Whether a suite's mart is there, reading tells."""
-    files = candidate.glob("*.parquet"), candidate.glob("*/*.parquet")
-    there = {path.stem for path in files[0]} | {path.parent.name for path in files[1]}
-    without = sorted((there | set(contract) | set(SUITE_MODULES)) - set(suites))
-    for mart in without:
-        found.error(CONTENTS.mart, [CONTENTS.group], f"could not be checked: the mart {mart} has no suite")
-    result = ExpectationResult(
-        type="every_mart_has_a_suite",
-        columns=[],
-        description="every mart must have a suite",
-        severity="critical",
-        success=not without,
-        observed=f"{len(there)} marts",
-        unexpected_count=len(without),
-        element_count=len(there),
-        row="mart",
-        key="mart",
-        sample_keys=without[:SAMPLE_KEYS],
-    )
-    found.add(CONTENTS.mart, CONTENTS.group, [result] if there else [])
-
-
 class _Tables:
     """The candidate's rows, narrow, in the memory of one connection."""
 
@@ -232,16 +208,18 @@ class _Tables:
     def read(self, suites: Mapping[str, Suite], previous: Mapping[str, Mapping[str, int]]) -> None:
         counted = "(mart varchar, edition_id varchar, row_count bigint, fingerprint varchar)"
         self._connection.execute(f"create table file_rows {counted}")
-        for mart, suite in suites.items():
+        read = {mart: suite.columns for mart, suite in suites.items() if suite.columns}
+        for mart, columns in read.items():
             with self._explaining(mart):
-                self._read_files(mart, suite)
+                self._read_files(mart, columns)
+        self._list_marts(set(suites))
         with self._explaining("database_rows"):
             self._connection.execute(f"create table database_rows {counted}")
-            self._read_database([mart for mart in suites if mart in self._contract])
+            self._read_database([mart for mart in read if mart in self._contract])
         with self._explaining("previous"):
             self._read_previous(previous)
         with self._explaining("volumes"):
-            self._read_volumes([mart for mart in suites if mart in self._contract])
+            self._read_volumes([mart for mart in read if mart in self._contract])
 
     def select(self, query: str) -> pd.DataFrame:
         """The query's rows as an Arrow-backed frame.
@@ -255,7 +233,7 @@ class _Tables:
         if lost:
             raise GateError("; ".join(lost))
         try:
-            table = self._connection.execute(query).to_arrow_table()
+            table = self._connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
             raise GateError(_first_line(error)) from error
         return _for_great_expectations(table).to_pandas(types_mapper=pd.ArrowDtype)
@@ -280,7 +258,7 @@ class _Tables:
             raise GateError(f"the candidate has no file {pattern}")
         return files
 
-    def _read_files(self, mart: str, suite: Suite) -> None:
+    def _read_files(self, mart: str, columns: str) -> None:
         files = self._files(mart)
         for file in files:
             self._check_columns(mart, file)
@@ -290,7 +268,7 @@ class _Tables:
         self._connection.execute(
             f"""
             create table {mart} as
-            select {suite.columns}, parse_filename(filename, true) as file_name, {self._row_hash(mart)} as row_hash
+            select {columns}, parse_filename(filename, true) as file_name, {self._row_hash(mart)} as row_hash
             from read_parquet([{names}], filename = true)
             """
         )
@@ -338,6 +316,14 @@ class _Tables:
             raise GateError(f"{mart} in {DATABASE} does not fit its contract: {_first_line(error)}") from error
         finally:
             self._connection.execute("detach released")
+
+    def _list_marts(self, with_suite: set[str]) -> None:
+        """A mart that nobody looks at would pass."""
+        there = {path.stem for path in self._candidate.glob("*.parquet")}
+        there |= {path.parent.name for path in self._candidate.glob("*/*.parquet")}
+        marts = sorted(there.union(self._contract, SUITE_MODULES) - {CANDIDATE})
+        self._connection.execute("create table marts (mart varchar, has_suite boolean)")
+        self._connection.executemany("insert into marts values (?, ?)", [(mart, mart in with_suite) for mart in marts])
 
     def _read_previous(self, previous: Mapping[str, Mapping[str, int]]) -> None:
         self._connection.execute("create table previous (mart varchar, edition_id varchar, row_count bigint)")
@@ -440,6 +426,7 @@ class _Runner:
 
     def __init__(self) -> None:
         import great_expectations as gx
+        from great_expectations.core.run_identifier import RunIdentifier
         from great_expectations.data_context.types.base import (
             DataContextConfig,
             InMemoryStoreBackendDefaults,
@@ -455,42 +442,86 @@ class _Runner:
                 progress_bars=ProgressBarsConfig(globally=False),
             ),
         )
-        self._source = self._context.data_sources.add_pandas("candidate")
-        self._summaries: list[tuple[str, bool, str]] = []
+        # One for all suites: each new one makes Great Expectations write its whole configuration anew.
+        asset = self._context.data_sources.add_pandas("candidate").add_dataframe_asset("frame")
+        self._data = asset.add_batch_definition_whole_dataframe("all")
+        self._run_id = RunIdentifier(run_time=datetime.now(UTC))
+        self._succeeded: dict[str, bool] = {}
 
     def validate(
         self, name: str, expectations: Mapping[str, Sequence[Any]], frame: pd.DataFrame
     ) -> dict[str, list[Any]]:
-        """Great Expectations' results by group."""
+        """Great Expectations' results by group; details only where the suite did not succeed."""
         suite = self._gx.ExpectationSuite(name=name)
         for group, members in expectations.items():
             for expectation in members:
                 expectation.meta = {"group": group}
                 suite.add_expectation(expectation)
-        data = self._source.add_dataframe_asset(name).add_batch_definition_whole_dataframe("all")
-        definition = self._gx.ValidationDefinition(name=name, data=data, suite=self._context.suites.add(suite))
-        # SUMMARY keeps a few positions of what is unexpected; asking for named columns would look up every row.
-        found = self._context.validation_definitions.add(definition).run(
-            batch_parameters={"dataframe": frame},
-            result_format={"result_format": "SUMMARY", "partial_unexpected_count": SAMPLE_KEYS},
+        definition = self._context.validation_definitions.add(
+            self._gx.ValidationDefinition(name=name, data=self._data, suite=self._context.suites.add(suite))
         )
+        # Details double the time. The second run has the identity of the first, so it takes its place in the pages.
+        # They are a few positions: asking for the values of key columns would look up each unexpected row by itself.
+        for result_format in ("BOOLEAN_ONLY", "SUMMARY"):
+            found = definition.run(
+                batch_parameters={"dataframe": frame},
+                result_format={"result_format": result_format, "partial_unexpected_count": SAMPLE_KEYS},
+                run_id=self._run_id,
+            )
+            if found.success:
+                break
         results: dict[str, list[Any]] = {group: [] for group in expectations}
         for result in found.results:
             results[result.expectation_config.meta["group"]].append(result)
+        self._succeeded[name] = found.success
         return results
 
     def write_data_docs(self, folder: Path) -> None:
         """A web site of the results that loads nothing from elsewhere and runs no script."""
+        store = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
         self._context.add_data_docs_site(
             "gate",
             {
                 "class_name": "SiteBuilder",
                 "show_how_to_buttons": False,
-                "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)},
+                "store_backend": store,
                 "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+                # A result's page shows its suite as well.
+                "site_section_builders": {"expectations": "none", "profiling": "none"},
             },
         )
         self._context.build_data_docs(site_names=["gate"])
+        for page in folder.glob("validations/**/*.html"):
+            page.write_text(_without_remote_parts(page.read_text(encoding="utf-8")), encoding="utf-8")
+        self._write_index(folder)
+
+    def _write_index(self, folder: Path) -> None:
+        """Great Expectations' own index is empty without scripts from elsewhere."""
+        items = []
+        for name, succeeded in self._succeeded.items():
+            for page in sorted(folder.glob(f"validations/{name}/**/*.html")):
+                link = f'<a href="{page.relative_to(folder)}">{html.escape(name)}</a>'
+                items.append(f"<li>{link}: {'all expectations met' if succeeded else 'not all expectations met'}</li>")
+        listed = "\n".join(items)
+        (folder / "index.html").write_text(
+            f"<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>{_POLICY}<title>Gate</title></head>\n"
+            f"<body><h1>What Great Expectations found in the candidate</h1>\n<ul>\n{listed}\n</ul></body></html>\n",
+            encoding="utf-8",
+        )
+
+
+# Sample values come from strangers; the pages are published, and a release must not phone anywhere.
+_POLICY = (
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self'\">"
+)
+_REMOTE = re.compile(
+    r"<script\b.*?</script>|<(?:link|img)\b[^>]*https?://[^>]*>|url\(['\"]?https?://[^)]*\)", re.DOTALL
+)
+
+
+def _without_remote_parts(page: str) -> str:
+    return _REMOTE.sub("", page).replace("<head>", f"<head>{_POLICY}", 1)
 
 
 def _raised(result: Any) -> str | None:

@@ -18,6 +18,7 @@ from pipelines.editions import load_editions
 from pipelines.settings import PROJECT_DIR, Settings
 from pipelines.warehouse import Warehouse, WarehouseError
 
+ALL = "all"
 EXAMPLE = """\
 select
     edition_id,
@@ -40,17 +41,18 @@ def prepare_dagster_home() -> Path:
 
 
 def run(edition_id: str) -> int:
-    """Materialise everything for one edition and print the outcome; returns the exit code.
+    """Materialise everything for one edition, or for `all`, and print the outcome; returns the exit code.
 
     Raises:
         EditionsError: there is no such edition, or the editions file has a mistake.
     """
     settings = Settings()
     warehouse = Warehouse(settings)
-    edition = load_editions(settings.editions_file)[edition_id]
+    editions = load_editions(settings.editions_file)
+    ids = editions.ids if edition_id == ALL else [editions[edition_id].id]
     prepare_dagster_home()
     before = releases.current_id(warehouse)
-    failures = _materialise(edition.id)
+    failures = _materialise(ids)
     if failures:
         print(f"\nThe run failed; the current release is still {before or 'none'}.", file=sys.stderr)
         for failure in failures:
@@ -60,20 +62,29 @@ def run(edition_id: str) -> int:
     return 0
 
 
-def _materialise(edition_id: str) -> list[str]:
-    """Run the job in this process; returns one sentence for each step that failed."""
+def _materialise(edition_ids: list[str]) -> list[str]:
+    """Run the job in this process, with one model pass; returns one sentence for each step that failed."""
     import dagster as dg
 
     from pipelines.definitions import defs
 
     with dg.DagsterInstance.get() as instance:
         result = defs.resolve_job_def("refresh").execute_in_process(
-            partition_key=edition_id,
+            partition_key=edition_ids[0] if len(edition_ids) == 1 else None,
+            tags=_range_tags(edition_ids),
             instance=instance,
             run_config={"loggers": {"console": {"config": {"log_level": "INFO"}}}},
             raise_on_error=False,
         )
     return [_sentence(event) for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+
+
+def _range_tags(edition_ids: list[str]) -> dict[str, str]:
+    """The tags by which Dagster's single-run back-fills name a range of partitions, here the whole file's."""
+    if len(edition_ids) == 1:
+        return {}
+    first, last = edition_ids[0], edition_ids[-1]
+    return {"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last}
 
 
 def _sentence(event: Any) -> str:
@@ -121,7 +132,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pipelines", description="Run the peer-review warehouse.")
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="materialise everything for one edition")
-    running.add_argument("--edition", default="sample", help="an edition of the editions file; default: sample")
+    running.add_argument("--edition", default="sample", help="an edition of the editions file, or all; default: sample")
     commands.add_parser("dev", help="start the Dagster UI and daemon")
     given = parser.parse_args(arguments)
     try:

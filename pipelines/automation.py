@@ -6,22 +6,18 @@ import dagster as dg
 
 from pipelines.editions import Editions
 
-
-def refresh_job(partitions: dg.PartitionsDefinition[str]) -> dg.JobDefinition:
-    """The one job: everything, for one edition."""
-    return dg.define_asset_job(  # type: ignore[return-value]
-        "refresh",
-        selection=dg.AssetSelection.all(),
-        partitions_def=partitions,
-        description="Land, stage, model, validate and publish, for one edition.",
-    )
+REFRESH = dg.define_asset_job(
+    "refresh",
+    selection=dg.AssetSelection.all(),
+    description="Land, stage, model, validate and publish, for one edition or a range of them.",
+)
 
 
-def daily_schedule(job: dg.JobDefinition, editions: Editions) -> dg.ScheduleDefinition:
+def daily_schedule(editions: Editions) -> dg.ScheduleDefinition:
     """Every morning, each edition marked `active: true`; off until someone switches it on."""
 
     @dg.schedule(
-        job=job,
+        job=REFRESH,
         name="daily_refresh",
         cron_schedule="15 5 * * *",
         execution_timezone="UTC",

@@ -176,7 +176,7 @@ def _check_file(connection: duckdb.DuckDBPyConnection, path: Path, contract: Con
             if column in contract.required:
                 raise ContractError(
                     f"{path}: column {column!r} is missing; expected {contract.sql_type(column)}, found the columns "
-                    f"{', '.join(found)}. If the upstream changed its schema, change the contract in staging.py."
+                    f"{', '.join(found)}. If the upstream changed its schema, change the contract in contracts.py."
                 )
             selected.append(f'null::{contract.sql_type(column)} as "{column}"')
         elif isinstance(expected, str):
@@ -188,7 +188,7 @@ def _check_file(connection: duckdb.DuckDBPyConnection, path: Path, contract: Con
                 if name not in fields:
                     raise ContractError(
                         f"{path}: column {column!r} has no field {name!r}; expected {field_type}, found the fields "
-                        f"{', '.join(fields)}. If the upstream changed its schema, change the contract in staging.py."
+                        f"{', '.join(fields)}. If the upstream changed its schema, change the contract in contracts.py."
                     )
                 _check_type(path, f"{column}.{name}", field_type, fields[name])
             unknown += [f"{column}.{name}" for name in fields if name not in expected]
@@ -213,7 +213,7 @@ def _check_type(path: Path, column: str, expected: str, found: str) -> None:
     if expected != found:
         raise ContractError(
             f"{path}: column {column!r} has another type; expected {expected}, found {found}. "
-            "If the upstream changed its schema, change the contract in staging.py."
+            "If the upstream changed its schema, change the contract in contracts.py."
         )
 
 
@@ -232,6 +232,6 @@ def check_records(snapshot: Snapshot, contract: JsonContract) -> list[str]:
         if found:
             raise ContractError(
                 f"{file}: field {field!r} is missing from every record; expected it, found the fields "
-                f"{', '.join(sorted(found))}. If the upstream changed its schema, change the contract in staging.py."
+                f"{', '.join(sorted(found))}. If the upstream changed its schema, change the contract in contracts.py."
             )
     return [f"{file.name}: {field}" for field in sorted(found - contract.fields)]

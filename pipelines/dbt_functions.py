@@ -16,6 +16,7 @@ FUNCTIONS: tuple[Callable[[str], str | None], ...] = (
     text.name_key,
     text.name_problem,
     text.redact_emails,
+    text.unescape_html,
 )
 
 

@@ -9,7 +9,7 @@ from pipelines.assets.modelled import modelled_assets
 from pipelines.assets.published import published_asset
 from pipelines.assets.staged import staged_asset
 from pipelines.assets.validated import candidate_asset
-from pipelines.automation import daily_schedule, refresh_job
+from pipelines.automation import REFRESH, daily_schedule
 from pipelines.parts import Parts
 
 
@@ -23,7 +23,6 @@ def build_definitions(**overrides: Any) -> dg.Definitions:
     partitions = dg.StaticPartitionsDefinition(parts.editions.ids)
     modelled = modelled_assets(parts)
     marts = sorted(key for key in modelled.keys if key.path[0] == "marts")
-    job = refresh_job(partitions)
     return dg.Definitions(
         assets=[
             *upstream_specs(parts),
@@ -33,8 +32,8 @@ def build_definitions(**overrides: Any) -> dg.Definitions:
             candidate_asset(parts, marts),
             published_asset(parts),
         ],
-        jobs=[job],
-        schedules=[daily_schedule(job, parts.editions)],
+        jobs=[REFRESH],
+        schedules=[daily_schedule(parts.editions)],
         # One process: every further one would import everything again.
         executor=dg.in_process_executor,
     )

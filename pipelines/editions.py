@@ -216,6 +216,8 @@ class Editions(_Model):
         ids = [edition.id for edition in self.editions]
         if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
             raise ValueError(f"edition {twice[0]!r} is listed twice")
+        if "all" in ids:
+            raise ValueError("'all' means every edition and cannot be the id of one")
         return self
 
     @property

@@ -5,6 +5,7 @@ belongs in dbt, what makes them good enough in `expectations/`. Also a command: 
 
     warehouse/candidates/<release_id>/release/     the files of a release to be
     warehouse/candidates/<release_id>/data_docs/   what Great Expectations found, to look at
+    warehouse/candidates/<release_id>/inputs.sha256  what the marts behind it were built from
     warehouse/candidates/<release_id>/verdict.json the gate's verdict and the hashes of the files that it is about
     warehouse/releases/<release_id>/               an immutable release
     warehouse/current -> releases/<release_id>     one flip switches everything, `peer_reviews.duckdb` included
@@ -60,6 +61,11 @@ class Candidate:
     @property
     def verdict_file(self) -> Path:
         return self.folder / "verdict.json"
+
+    @property
+    def inputs_file(self) -> Path:
+        """The fingerprint of the build that the candidate was made from."""
+        return self.folder / "inputs.sha256"
 
 
 # --- the build that a candidate is made from --------------------------------------------------------------------------
@@ -160,6 +166,7 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         release_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{content[:8]}"
         _share_unchanged(warehouse, building / "release", files)
         _write_database(warehouse, building / "release" / DATABASE, release_id)
+        Candidate(release_id, building).inputs_file.write_text(fingerprint, encoding="utf-8")
         for path in _files(building):
             sync(path)
         candidate = Candidate(release_id, warehouse.candidates / release_id)
@@ -279,8 +286,8 @@ def seal(candidate: Candidate, verdict: dict[str, Any]) -> None:
 
 
 def newest_candidate(warehouse: Warehouse) -> Candidate | None:
-    """The candidate that was built last, or None."""
-    folders = sorted(warehouse.candidates.glob("[0-9]*")) if warehouse.candidates.exists() else []
+    """The candidate that was built last, or None; what a promotion left behind that died half-way is none."""
+    folders = sorted(release.parent for release in warehouse.candidates.glob("[0-9]*/release"))
     return Candidate(folders[-1].name, folders[-1]) if folders else None
 
 
@@ -288,7 +295,8 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
     """Make the newest candidate the current release; returns its id, or None where there is no candidate.
 
     Raises:
-        ReleaseError: it has no verdict, did not pass, or its files are not those that were judged.
+        ReleaseError: it has no verdict, did not pass, its files are not those that were judged, or the marts that it
+            was made from are not those that stand.
     """
     with warehouse.writing("publish a release"):
         candidate = newest_candidate(warehouse)
@@ -296,6 +304,11 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
             log(f"There is no candidate; the current release stays {current_id(warehouse)}.")
             return None
         sealed = _checked_verdict(candidate)
+        if candidate.inputs_file.read_text(encoding="utf-8") != _build(warehouse)[0]:
+            raise ReleaseError(
+                f"Candidate {candidate.release_id} was made from other data than the marts hold now; "
+                "materialise 'candidate' again."
+            )
         _write_manifest(warehouse, candidate, sealed)
         for path in _files(candidate.release):
             path.chmod(0o444)
@@ -556,7 +569,8 @@ def roll_back(warehouse: Warehouse, to: str | None = None) -> str:
         if to not in ids:
             raise ReleaseError(f"There is no release {to!r}; there are: {', '.join(ids) or 'none'}.")
         verify(warehouse.releases / to)
-        withdrawn = (_withdrawn(warehouse) | ({current} if current else set())) - {to}
+        # Going forward again withdraws nothing.
+        withdrawn = (_withdrawn(warehouse) | ({current} if current and to < current else set())) - {to}
         _withdrawn_file(warehouse).write_text(json.dumps(sorted(withdrawn)) + "\n", encoding="utf-8")
         _point_current(warehouse, to)
         return to

@@ -62,6 +62,10 @@ create table if not exists raw.json_records (
 """
 
 
+class NothingLanded(landing.LandingError):
+    """An edition has no snapshot of any source."""
+
+
 @dataclass(frozen=True)
 class Staged:
     """What staging one edition did.
@@ -89,12 +93,19 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
     """
     with warehouse.writing(f"stage {edition.id}"):
         warehouse.set_aside_if_damaged(warehouse.working_database, log)
+        # A mark that stands until the last edition is in; what it was left beside is begun anew.
+        rebuilding = warehouse.root / ".rebuilding"
+        if rebuilding.exists():
+            warehouse.working_database.unlink(missing_ok=True)
         if not warehouse.working_database.exists():
+            rebuilding.touch()
             others = [other for other in editions.editions if other.id != edition.id and _has_landed(warehouse, other)]
             for other in others:
                 log(f"The working database is new: staging {other.id} from landing as well.")
                 _stage(other, warehouse)
-        return _stage(edition, warehouse)
+        staged = _stage(edition, warehouse)
+        rebuilding.unlink(missing_ok=True)
+        return staged
 
 
 def staged_fingerprint(connection: duckdb.DuckDBPyConnection) -> str:
@@ -138,9 +149,7 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
         if snapshot := landing.current_snapshot(warehouse, edition.id, source.name):
             current[source.name] = (CONTRACTS[source.dataset_schema], snapshot)
     if not current:
-        raise landing.LandingError(
-            f"Nothing has landed for {edition.id}; materialise that edition's asset 'landed' first."
-        )
+        raise NothingLanded(f"Nothing has landed for {edition.id}; materialise that edition's asset 'landed' first.")
     missing = [source.name for source in edition.sources if source.name not in current]
     wanted = _wanted_rows(edition, current)
     rows = {name: snapshot.record.rows for name, (_, snapshot) in current.items()}

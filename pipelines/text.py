@@ -8,6 +8,7 @@ prose in which `%`, `$`, `_` or `*` mean themselves. So a character that is know
 is replaced by a stand-in that no parser knows, and put back at the end.
 """
 
+import html
 import re
 import string
 import unicodedata
@@ -422,3 +423,8 @@ def redact_emails(text: str) -> str:
     if "@" not in text:
         return text
     return _EMAIL_OR_ESCAPE.sub(lambda m: "<e-mail address removed>" if m[1] else m[0], text)
+
+
+def unescape_html(text: str) -> str:
+    """HTML entities (`&amp;`, `&#39;`) as the characters that they stand for; the text is otherwise left alone."""
+    return html.unescape(text) if "&" in text else text

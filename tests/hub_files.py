@@ -1,4 +1,4 @@
-"""Small Parquet files in the Hub dataset's schema, and editions that read them; the schema is staging's own contract.
+"""Small Parquet files in the Hub dataset's schema, and editions that read them; the schema is the contract's own.
 
 Here belongs what a test needs in order to have an upstream. Faults of an upstream belong in the tests that plant them.
 """
@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
+from pipelines.contracts import HUB_DATASET
 from pipelines.editions import Edition, Editions
-from pipelines.staging import HUB_DATASET
 
 Row = dict[str, Any]
 
@@ -85,6 +85,18 @@ def withdrawn_row(number: int, authors: Sequence[str], **changes: Any) -> Row:
         "invitation": repr(invitations),
     }
     return hub_row(number, **(withdrawn | changes))
+
+
+def review_type(**changes: pa.DataType | None) -> pa.DataType:
+    """The Arrow type of `reviews` with fields added, retyped, or (None) removed."""
+    fields = {field.name: field.type for field in hub_schema().field("reviews").type.value_type} | changes
+    return pa.list_(pa.struct([pa.field(name, kind) for name, kind in fields.items() if kind is not None]))
+
+
+def schema_with(**changes: pa.DataType | None) -> pa.Schema:
+    """The Hub's schema with columns added, retyped, or (None) removed."""
+    fields = {field.name: field.type for field in hub_schema()} | changes
+    return pa.schema([pa.field(name, kind) for name, kind in fields.items() if kind is not None])
 
 
 def ten_papers() -> list[Row]:

@@ -2,6 +2,6 @@
 {% macro is_placeholder(abstract, title) -%}
     (
         length(trim(coalesce({{ abstract }}, ''))) < 20
-        or lower(trim({{ abstract }})) = lower(trim({{ title }}))
+        or coalesce(lower(trim({{ abstract }})) = lower(trim({{ title }})), false)
     )
 {%- endmacro %}

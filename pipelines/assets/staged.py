@@ -26,7 +26,16 @@ def staged_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
         ids: list[str] = []
         for edition_id in context.partition_keys:
             edition = parts.editions[edition_id]
-            result = staging.stage(edition, parts.editions, warehouse=parts.warehouse, log=context.log.info)
+            try:
+                result = staging.stage(edition, parts.editions, warehouse=parts.warehouse, log=context.log.info)
+            except staging.NothingLanded as error:
+                # In a back-fill an edition all of whose sources were skipped does not hold up the others.
+                if len(context.partition_keys) == 1:
+                    raise
+                context.log.warning(f"{error} The edition is left out.")
+                continue
+            if result.missing_sources:
+                context.log.warning(f"{edition_id}: nothing ever landed of {', '.join(result.missing_sources)}.")
             if result.unknown_columns:
                 context.log.warning(f"{edition_id}: kept out columns unknown: {', '.join(result.unknown_columns)}")
             metadata[edition_id] = dg.MetadataValue.json(

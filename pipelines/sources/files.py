@@ -1,7 +1,7 @@
-"""Parquet files from a local path or from one URL, and the rule that names a file inside a snapshot.
+"""Files from a local path or from one URL, unchanged, and the rule that names a file inside a snapshot.
 
-Here belongs copying or fetching such files unchanged. How HTTP behaves belongs in `http.py`, what must be inside a
-file in `staging.py`.
+Here belongs the source kind `files` (Parquet), and what other kinds share with it: `bring` one file, and safe names.
+How HTTP behaves belongs in `http.py`, what must be inside a file in `staging.py`.
 """
 
 import glob
@@ -64,14 +64,59 @@ def snapshot_names(paths: Sequence[str]) -> list[str]:
     lasts = Counter(part[-1].casefold() for part in parts if part)
     names = ["__".join(part) if part and lasts[part[-1].casefold()] > 1 else "".join(part[-1:]) for part in parts]
     for path, name in zip(paths, names, strict=True):
-        if not _is_safe(name):
+        if not is_safe_name(name):
             raise LandingError(f"{path!r} cannot be the name of a landed file; rename it at its source.")
     if twice := [name for name, count in Counter(name.casefold() for name in names).items() if count > 1]:
         raise LandingError(f"Two files would both be landed as {twice[0]!r}; rename one of them at its source.")
     return names
 
 
-def _is_safe(name: str) -> bool:
+def bring(
+    path: str | None,
+    url: str,
+    target: Path,
+    *,
+    settings: Settings,
+    log: Log,
+    explain: http.Explain | None = None,
+) -> http.Download:
+    """One file, whole, at `target`: the only local file that `path` (or glob) names, else what `url` serves.
+
+    A local file has no etag and no date: its modification time says nothing about its content.
+
+    Raises:
+        LandingError: no file or several match, it changes while it is read, or the download fails (`explain` as in
+            `http.download`).
+    """
+    if path is None:
+        return http.download(url, target, settings=settings, log=log, explain=explain)
+    original = only_match(path)
+    try:
+        _copy([original], [target])
+    except OSError as error:
+        raise LandingError(f"{error.filename or path}: cannot be copied ({error.strerror or error}).") from None
+    size = target.stat().st_size
+    log(f"{original}: copied, {size} bytes.")
+    return http.Download(target, original.absolute().as_uri(), sha256(target), size)
+
+
+def only_match(pattern: str) -> Path:
+    """The one file that a path or glob names.
+
+    Raises:
+        LandingError: there is none, there are several, or it is a folder.
+    """
+    if Path(pattern).is_dir():
+        raise LandingError(f"{pattern} is a folder; this source takes one file, name it.")
+    found = _matching(pattern)
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found[:_LISTED])
+        raise LandingError(f"{pattern}: names {len(found)} files ({names}); this source takes one, name it.")
+    return found[0]
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether a landed file may have this name: nothing hidden, reserved, or misread by a path or a terminal."""
     reserved = name.casefold() == "snapshot.json" or name.casefold().endswith((".part", ".part.json"))
     return (
         name.isprintable()
@@ -86,7 +131,7 @@ def _from_url(
     url: str, into: Path, *, settings: Settings, landed: frozenset[tuple[str, str]], log: Log
 ) -> Fetched | None:
     last = unquote(urlsplit(url).path).rpartition("/")[2]
-    name = last if _is_safe(last) else DEFAULT_NAME
+    name = last if is_safe_name(last) else DEFAULT_NAME
     got = http.download(url, into / name, settings=settings, log=log)
     if landed == {(name, got.sha256)}:
         got.path.unlink()
@@ -100,24 +145,32 @@ def _from_path(pattern: str, into: Path, *, landed: frozenset[tuple[str, str]], 
     folder = os.path.commonpath([original.parent for original in originals])
     names = snapshot_names([original.relative_to(folder).as_posix() for original in originals])
     try:
-        before = [_state(original) for original in originals]
         if landed and landed == {(name, sha256(path)) for name, path in zip(names, originals, strict=True)}:
             log(f"{pattern}: unchanged, the same bytes are landed already.")
             return None
-        for name, original in zip(names, originals, strict=True):
-            shutil.copyfile(original, into / f"{name}.part")
-        for name, original, state in zip(names, originals, before, strict=True):
-            if _state(original) != state or (into / f"{name}.part").stat().st_size != state[1]:
-                raise LandingError(f"{original} changed while it was copied; run again when it is complete.")
-            (into / f"{name}.part").replace(into / name)
+        size = _copy(originals, [into / name for name in names])
     except OSError as error:
         raise LandingError(f"{error.filename or pattern}: cannot be copied ({error.strerror or error}).") from None
-    log(f"{pattern}: copied {len(names)} file(s), {sum(state[1] for state in before)} bytes.")
+    log(f"{pattern}: copied {len(names)} file(s), {size} bytes.")
     files = [
         FetchedFile(name, into / name, original.absolute().as_uri())
         for name, original in zip(names, originals, strict=True)
     ]
     return Fetched(files, files[0].url if len(files) == 1 else pattern)
+
+
+def _copy(originals: Sequence[Path], targets: Sequence[Path]) -> int:
+    """Copy the files, all whole or none; gives their size in bytes."""
+    parts = [target.with_name(f"{target.name}.part") for target in targets]
+    before = [_state(original) for original in originals]
+    for original, part in zip(originals, parts, strict=True):
+        shutil.copyfile(original, part)
+    for original, part, state in zip(originals, parts, before, strict=True):
+        if _state(original) != state or part.stat().st_size != state[1]:
+            raise LandingError(f"{original} changed while it was copied; run again when it is complete.")
+    for part, target in zip(parts, targets, strict=True):
+        part.replace(target)
+    return sum(state[1] for state in before)
 
 
 def _matching(pattern: str) -> list[Path]:

@@ -689,3 +689,75 @@ def _http_date(given: str | None) -> datetime | None:
     except ValueError:
         return None
     return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer read whole, whatever its status. `url` is where it came from in the end, fit to be shown."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    url: str
+
+    @property
+    def is_html(self) -> bool:
+        is_said = self.headers.get("Content-Type", "").lower().startswith(("text/html", "application/xhtml"))
+        return is_said or _HTML.match(self.body) is not None
+
+    @property
+    def date(self) -> datetime | None:
+        """The server's own clock, UTC, where it tells the time."""
+        return _http_date(self.headers.get("Date"))
+
+
+class TooLargeError(LandingError):
+    """An answer is larger than the caller is willing to hold in memory."""
+
+
+def ask(
+    client: requests.Session,
+    url: str,
+    *,
+    settings: Settings,
+    headers: Mapping[str, str] | None = None,
+    json: Mapping[str, Any] | None = None,
+    max_bytes: int = LARGEST_JSON_BYTES,
+) -> Answer:
+    """One request and its whole answer, for callers to whom the body of a refusal matters too.
+
+    A GET follows redirects as `get` does; with `json` it is a POST, which follows none, since what it carries is meant
+    for this address alone.
+
+    Raises:
+        TransientError: the connection failed in a way that may pass; `was_reached` tells on which side.
+        TooLargeError: the body goes beyond `max_bytes`.
+        LandingError: it failed for good.
+    """
+    try:
+        if json is None:
+            response = get(client, url, settings=settings, headers=headers)
+        else:
+            response = client.post(
+                url,
+                json=json,
+                headers=dict(headers or {}),
+                auth=_leave_as_is,
+                timeout=settings.http_timeout_seconds,
+                stream=True,
+                allow_redirects=False,
+            )
+        with response:
+            try:
+                body = _read(response, url, max_bytes, settings)
+            except LandingError as error:
+                raise TooLargeError(str(error)) from None
+            return Answer(response.status_code, response.headers, body, shown(response.url))
+    except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
+        raise _explained(error, url, settings) from None
+
+
+def was_reached(error: TransientError) -> bool:
+    """Whether the server was there when a request failed, so that a smaller answer may fare better."""
+    unreached = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ProxyError, ssl.SSLError)
+    return not any(isinstance(cause, (*unreached, requests.ConnectTimeout)) for cause in _causes(error))

@@ -303,6 +303,16 @@ def _quarantined(**given: Any) -> Callable[[Maker], list[Made]]:
     return lambda maker: [Made(maker.paper(reviews=2, **given), fate="quarantined")]
 
 
+def _untitled(title: str | None) -> Callable[[Maker], list[Made]]:
+    """A quirk of one paper without a title, which is a paper all the same, and one entry that is no name."""
+
+    def make(maker: Maker) -> list[Made]:
+        authors = ["Krivel Wembcrag", "krivel@example.org"]
+        return [Made(maker.paper(title=title, reviews=2, withdrawn=True, authors=authors), bad_authors=1)]
+
+    return make
+
+
 def _title_as_abstract(maker: Maker) -> list[Made]:
     title = maker.title()
     return [Made(maker.paper(title=title, abstract=title))]
@@ -446,6 +456,9 @@ QUIRKS: dict[str, Callable[[Maker], list[Made]]] = {
     "footnote marks": _names("Drelpex Vaskwick*", "Osknax Plocrag\u2020", "Tulzim Nivholm\u00b9"),
     "several people in one entry": _names("Zorlo Brax and Quimbo Yabplume", "Hjorin Krimoor\uff0cWemb Fluvane"),
     "junk names": _names("Plomir Oskquist", "N/A", "someone@example.org", "withdrawn", bad=3),
+    # titles that are missing
+    "null title": _untitled(None),
+    "blank title": _untitled("  "),
     # BibTeX
     "bibkey cut short": _braced_bibkey,
     "repeated bibkey": _repeated_bibkey,
@@ -455,8 +468,6 @@ QUIRKS: dict[str, Callable[[Maker], list[Made]]] = {
     "null url": _quarantined(url=None),
     "workshop": _quarantined(venue="Synthetic 2026 Workshop Example Submission"),
     "other year": _quarantined(venue="Synthetic 2025 Conference Submission", year=2025),
-    "null title": _quarantined(title=None, withdrawn=True, authors=["Krivel Wembcrag", "krivel@example.org"]),
-    "blank title": _quarantined(title="  "),
     "null review": _null_review,
     "review without id": _review_without_id,
 }

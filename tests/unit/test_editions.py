@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 import pytest
 
+from pipelines.contracts import HUB_DATASET
 from pipelines.editions import EditionsError, FilesSource, HuggingFaceSource, load_editions
 from pipelines.settings import PROJECT_DIR
-from pipelines.staging import HUB_DATASET
 
 EDITION = """\
 editions:
@@ -138,9 +138,7 @@ def test_a_mistake_is_one_sentence_that_names_the_place(file: Path, text: str | 
         assert words in message
 
 
-@pytest.mark.parametrize(
-    "tag", ["object/apply:os.mkdir", "object:pathlib.Path", "name:os.system", "module:os"]
-)
+@pytest.mark.parametrize("tag", ["object/apply:os.mkdir", "object:pathlib.Path", "name:os.system", "module:os"])
 def test_python_objects_are_refused(file: Path, tag: str) -> None:
     planted = file.parent / "planted"
     assert "python/" in mistake(file, f"editions: !!python/{tag} ['{planted}']\n")

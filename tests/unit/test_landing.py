@@ -159,15 +159,6 @@ def test_a_last_line_of_pulls_that_a_crash_cut_short_does_not_count(
     assert current_snapshot(warehouse, "test-2026", "files") == second != first
 
 
-def test_a_line_of_pulls_that_is_no_pull_does_not_count(
-    warehouse: Warehouse, land: Land, edition: Edition, place: Path
-) -> None:
-    first = land(edition)
-    with (place / "pulls.jsonl").open("a") as log:
-        log.write("0123\n[]\nnull\n{}\n")
-    assert current_snapshot(warehouse, "test-2026", "files") == first
-
-
 def test_a_pull_of_a_snapshot_that_someone_moved_away_does_not_count(
     warehouse: Warehouse, land: Land, edition: Edition, upstream: Path, tmp_path: Path
 ) -> None:
@@ -194,9 +185,7 @@ def test_a_crash_between_the_rename_and_the_note_of_the_pull_heals(
     assert list((place / ".incoming").iterdir()) == []
 
 
-def test_a_crash_while_a_snapshot_is_built_heals(
-    land: Land, edition: Edition, place: Path, upstream: Path
-) -> None:
+def test_a_crash_while_a_snapshot_is_built_heals(land: Land, edition: Edition, place: Path, upstream: Path) -> None:
     left = place / ".incoming" / f"{sha256(upstream)[:16]}.building"
     left.mkdir(parents=True)
     (left / "papers.parquet").write_bytes(b"half")

@@ -1,6 +1,27 @@
-with author_rows as (
+with hub as (
 
-    select * from {{ ref('stg_hub__authors') }}
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        item_number,
+        name,
+        null::varchar as profile_id,
+        null::varchar as affiliation
+    from {{ ref('stg_hub__authors') }}
+
+),
+
+author_rows as (
+
+    select * from hub
+    union all by name
+    select * from {{ ref('stg_openreview__authors') }}
+    union all by name
+    select * from {{ ref('stg_paper_copilot__authors') }}
+    union all by name
+    select * from {{ ref('stg_conference_site__authors') }}
 
 ),
 
@@ -10,25 +31,42 @@ paper_rows as (
 
 ),
 
+precedence as (
+
+    select
+        source,
+        authors_priority
+    from {{ ref('int_source_precedence') }}
+
+),
+
 -- The functions are Python; each distinct name passes through them once.
+distinct_names as (
+
+    select distinct name from author_rows
+    where name is not null
+
+),
+
 names as (
 
     select
         name,
         name_key(name) as name_key,
         name_problem(name) as name_problem
-    from (select distinct name from author_rows)
-    where name is not null
+    from distinct_names
 
 ),
 
 judged as (
 
     select
-        author_rows.*,
+        author_rows.* exclude (affiliation),
+        nullif(trim(author_rows.affiliation), '') as affiliation,
         paper_rows.paper_id,
         paper_rows.author_count,
         paper_rows.fullness_rank as paper_fullness_rank,
+        precedence.authors_priority,
         names.name_key,
         case
             when paper_rows.problem is not null then 'its paper was set aside: ' || paper_rows.problem
@@ -36,6 +74,7 @@ judged as (
             when names.name_problem is not null then 'the author ' || names.name_problem
         end as problem
     from author_rows
+    inner join precedence on author_rows.source = precedence.source
     inner join paper_rows
         on
             author_rows.edition_id = paper_rows.edition_id
@@ -45,28 +84,45 @@ judged as (
 
 ),
 
--- A paper's authors are those of the row that lists most of them, then of the fuller row.
+-- A paper's authors are one list, that of the preferred source that has any; within it of the row that lists most.
 ranked as (
 
     select
         *,
         dense_rank() over (
-            partition by paper_id, problem is null order by author_count desc, paper_fullness_rank
+            partition by paper_id, problem is null
+            order by authors_priority, author_count desc, paper_fullness_rank, snapshot_id, row_number
         ) as list_rank
     from judged
 
 ),
 
-final as (
+placed as (
 
     select
         *,
+        { 'list': list_rank, 'item': item_number } as place
+    from ranked
+
+),
+
+-- What the other lists tell about a person of this paper and name: the profile and the affiliation.
+final as (
+
+    select
+        * exclude (profile_id, affiliation, place),
+        arg_min(profile_id, place) filter (where profile_id is not null) over (
+            partition by paper_id, name_key, problem is null
+        ) as profile_id,
+        arg_min(affiliation, place) filter (where affiliation is not null) over (
+            partition by paper_id, name_key, problem is null
+        ) as affiliation,
         case
             when problem is not null then 'quarantined'
             when list_rank = 1 then 'kept'
             else 'merged'
         end as outcome
-    from ranked
+    from placed
 
 )
 

@@ -1,6 +1,121 @@
-with paper_rows as (
+with hub as (
 
-    select * from {{ ref('stg_hub__papers') }}
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        file_number,
+        file_row_number,
+        null as record_problem,
+        paper_id,
+        submission_number,
+        title,
+        venue_text,
+        venue_text as status_text,
+        invitation,
+        null::varchar[] as keywords,
+        null::varchar as primary_area,
+        null::varchar as pdf_url,
+        null::timestamp as submitted_at,
+        null::timestamp as modified_at,
+        author_count,
+        review_count
+    from {{ ref('stg_hub__papers') }}
+
+),
+
+openreview as (
+
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        null::integer as file_number,
+        null::bigint as file_row_number,
+        record_problem,
+        paper_id,
+        submission_number,
+        title,
+        venue_text,
+        -- Before decisions are out the venue text says "submission"; where there is no venue text, the decision counts.
+        coalesce(venue_text, decision_text) as status_text,
+        invitation,
+        list_transform(keywords, lambda keyword: keyword ->> '$') as keywords,
+        primary_area,
+        pdf_url,
+        submitted_at,
+        modified_at,
+        author_count,
+        0 as review_count
+    from {{ ref('stg_openreview__papers') }}
+
+),
+
+paper_copilot as (
+
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        null::integer as file_number,
+        null::bigint as file_row_number,
+        record_problem,
+        paper_id,
+        null::integer as submission_number,
+        title,
+        null::varchar as venue_text,
+        status_text,
+        null::varchar as invitation,
+        keywords,
+        primary_area,
+        null::varchar as pdf_url,
+        null::timestamp as submitted_at,
+        null::timestamp as modified_at,
+        author_count,
+        review_count
+    from {{ ref('stg_paper_copilot__papers') }}
+
+),
+
+conference_site as (
+
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        null::integer as file_number,
+        null::bigint as file_row_number,
+        record_problem,
+        paper_id,
+        null::integer as submission_number,
+        title,
+        null::varchar as venue_text,
+        status_text,
+        null::varchar as invitation,
+        list_transform(keywords, lambda keyword: keyword ->> '$') as keywords,
+        primary_area,
+        null::varchar as pdf_url,
+        null::timestamp as submitted_at,
+        null::timestamp as modified_at,
+        author_count,
+        0 as review_count
+    from {{ ref('stg_conference_site__papers') }}
+
+),
+
+paper_rows as (
+
+    select * from hub
+    union all by name
+    select * from openreview
+    union all by name
+    select * from paper_copilot
+    union all by name
+    select * from conference_site
 
 ),
 
@@ -16,6 +131,12 @@ venue_labels as (
 
 ),
 
+precedence as (
+
+    select * from {{ ref('int_source_precedence') }}
+
+),
+
 labelled as (
 
     select
@@ -23,11 +144,20 @@ labelled as (
         editions.venue,
         editions.year,
         editions.venue_id,
-        -- "Submitted to ICLR 2024" -> "submitted to": what is left without the venue's name and year.
-        trim(regexp_replace(replace(lower(venue_text), lower(venue || ' ' || year), ' '), '\s+', ' ', 'g'))
-            as venue_label
+        precedence.row_priority,
+        -- "Submitted to ICLR 2024" -> "submitted to": what is left without the venue's name and year, if anything.
+        case
+            when paper_rows.status_text is not null then coalesce(
+                nullif(
+                    trim(regexp_replace(
+                        replace(lower(paper_rows.status_text), lower(venue || ' ' || year), ' '), '\s+', ' ', 'g'
+                    )), ''
+                ), '(venue only)'
+            )
+        end as status_label
     from paper_rows
     inner join editions on paper_rows.edition_id = editions.edition_id
+    inner join precedence on paper_rows.source = precedence.source
 
 ),
 
@@ -43,18 +173,23 @@ judged as (
             else venue_labels.status
         end as status,
         venue_labels.decision,
+        labelled.status_text is not null and venue_labels.status is null as has_unknown_status,
         case
-            when paper_id is null then 'the URL holds no OpenReview forum id'
-            when title is null then 'the title is missing'
-            when not contains(invitation, venue_id)
+            when record_problem is not null then record_problem
+            when paper_id is null and source = 'hub_dataset' then 'the URL holds no OpenReview forum id'
+            when paper_id is null then 'the row holds no OpenReview forum id'
+            when not contains(lower(invitation), lower(venue_id))
                 then 'the invitation belongs to another venue than ' || venue_id
             when
-                not contains(lower(venue_text), lower(venue || ' ' || year))
-                or starts_with(venue_label, 'workshop ')
+                venue_labels.status is null
+                and (
+                    not contains(lower(venue_text), lower(venue || ' ' || year))
+                    or starts_with(status_label, 'workshop ')
+                )
                 then 'the venue text names another venue or year than ' || venue || ' ' || year
         end as own_problem
     from labelled
-    left join venue_labels on labelled.venue_label = venue_labels.label
+    left join venue_labels on labelled.status_label = venue_labels.label
 
 ),
 
@@ -65,7 +200,7 @@ owned as (
         first_value(edition_id) over (
             partition by paper_id, own_problem is null order by year, edition_id
         ) as owning_edition_id,
-        count(*) over (partition by paper_id, own_problem is null) > 1 as has_duplicates
+        count(*) over (partition by paper_id, source, own_problem is null) > 1 as has_duplicates
     from judged
 
 ),
@@ -73,7 +208,7 @@ owned as (
 checked as (
 
     select
-        * exclude (own_problem, owning_edition_id),
+        * exclude (own_problem, owning_edition_id, record_problem),
         case
             when own_problem is not null then own_problem
             when owning_edition_id != edition_id then 'the paper already belongs to edition ' || owning_edition_id
@@ -97,27 +232,48 @@ abstract_lengths as (
             and texts.row_number = checked.row_number
             and texts.snapshot_id = checked.snapshot_id
             and texts.edition_id = checked.edition_id
-    where checked.has_duplicates and checked.problem is null
+    where checked.has_duplicates and checked.problem is null and checked.source = 'hub_dataset'
 
 ),
 
--- The fuller row wins: more reviews, then more authors, then the longer abstract, then the earlier row.
+decision_ranks as (
+
+    select
+        unnest(['oral', 'spotlight', 'poster', 'workshop']) as decision,
+        unnest([1, 2, 3, 4]) as decision_rank
+
+),
+
+-- Within a source the fuller row wins: more reviews, then more authors, then the longer abstract, then the higher
+-- decision (an oral is a poster too), then the earlier row. Between sources, precedence decides.
 ranked as (
 
     select
         checked.* exclude (has_duplicates),
+        decision_ranks.decision_rank,
+        case
+            when problem is null then row_number() over (
+                partition by paper_id, checked.source, problem is null
+                order by
+                    review_count desc, author_count desc, abstract_length desc nulls last, decision_rank nulls last,
+                    checked.snapshot_id, checked.row_number
+            )
+        end as fullness_rank,
         case
             when problem is null then row_number() over (
                 partition by paper_id, problem is null
-                order by review_count desc, author_count desc, abstract_length desc nulls last, checked.row_number
+                order by
+                    row_priority, review_count desc, author_count desc, abstract_length desc nulls last,
+                    decision_rank nulls last, checked.snapshot_id, checked.row_number
             )
-        end as fullness_rank
+        end as overall_rank
     from checked
     left join abstract_lengths
         on
             checked.edition_id = abstract_lengths.edition_id
             and checked.snapshot_id = abstract_lengths.snapshot_id
             and checked.row_number = abstract_lengths.row_number
+    left join decision_ranks on checked.decision = decision_ranks.decision
 
 ),
 
@@ -127,7 +283,7 @@ final as (
         *,
         case
             when problem is not null then 'quarantined'
-            when fullness_rank = 1 then 'kept'
+            when overall_rank = 1 then 'kept'
             else 'merged'
         end as outcome
     from ranked

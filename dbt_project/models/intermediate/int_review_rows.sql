@@ -1,6 +1,84 @@
-with review_rows as (
+with hub as (
 
-    select * from {{ ref('stg_hub__reviews') }}
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        file_number,
+        file_row_number,
+        item_number,
+        case
+            when is_null_item then 'the review is null'
+            when review_id is null then 'the review has no id'
+        end as record_problem,
+        review_id,
+        null::varchar as stated_paper_id,
+        reviewer_signature,
+        rating::varchar as rating_text,
+        confidence::varchar as confidence_text
+    from {{ ref('stg_hub__reviews') }}
+
+),
+
+openreview as (
+
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        0 as item_number,
+        case when is_deleted then 'the note was deleted upstream' end as record_problem,
+        review_id,
+        paper_id as stated_paper_id,
+        reviewer_signature,
+        rating_text,
+        confidence_text,
+        soundness_text,
+        presentation_text,
+        contribution_text,
+        correctness_text,
+        technical_novelty_text,
+        empirical_novelty_text,
+        reviewed_at,
+        modified_at
+    from {{ ref('stg_openreview__reviews') }}
+
+),
+
+-- The archive has no review ids: a review is a place in its paper's list, and no row of another source is the same one.
+paper_copilot as (
+
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        item_number,
+        null as record_problem,
+        null::varchar as review_id,
+        null::varchar as stated_paper_id,
+        reviewers as reviewer_signature,
+        rating_text,
+        confidence as confidence_text,
+        soundness as soundness_text,
+        presentation as presentation_text,
+        contribution as contribution_text,
+        correctness as correctness_text,
+        technical_novelty as technical_novelty_text,
+        empirical_novelty as empirical_novelty_text
+    from {{ ref('stg_paper_copilot__reviews') }}
+
+),
+
+review_rows as (
+
+    select * from hub
+    union all by name
+    select * from openreview
+    union all by name
+    select * from paper_copilot
 
 ),
 
@@ -10,23 +88,60 @@ paper_rows as (
 
 ),
 
+papers as (
+
+    select
+        paper_id,
+        edition_id
+    from {{ ref('int_papers') }}
+
+),
+
+precedence as (
+
+    select
+        source,
+        reviews_priority
+    from {{ ref('int_source_precedence') }}
+
+),
+
+-- A review belongs to the paper whose row it is an item of, or to the paper that it names.
+placed as (
+
+    select
+        review_rows.* exclude (stated_paper_id, review_id),
+        precedence.reviews_priority,
+        coalesce(review_rows.stated_paper_id, paper_rows.paper_id) as paper_id,
+        case
+            when review_rows.source = 'paper_copilot'
+                then paper_rows.paper_id || '/paper_copilot/' || review_rows.item_number
+            else review_rows.review_id
+        end as review_id,
+        paper_rows.problem as paper_problem,
+        paper_rows.fullness_rank as paper_fullness_rank
+    from review_rows
+    inner join precedence on review_rows.source = precedence.source
+    left join paper_rows
+        on
+            review_rows.stated_paper_id is null
+            and review_rows.edition_id = paper_rows.edition_id
+            and review_rows.snapshot_id = paper_rows.snapshot_id
+            and review_rows.row_number = paper_rows.row_number
+
+),
+
 judged as (
 
     select
-        review_rows.*,
-        paper_rows.paper_id,
-        paper_rows.fullness_rank as paper_fullness_rank,
+        placed.* exclude (record_problem, paper_problem),
         case
-            when paper_rows.problem is not null then 'its paper was set aside: ' || paper_rows.problem
-            when review_rows.is_null_item then 'the review is null'
-            when review_rows.review_id is null then 'the review has no id'
+            when paper_problem is not null then 'its paper was set aside: ' || paper_problem
+            when record_problem is not null then record_problem
+            when papers.paper_id is null then 'its paper is not among those that landed'
         end as own_problem
-    from review_rows
-    inner join paper_rows
-        on
-            review_rows.edition_id = paper_rows.edition_id
-            and review_rows.snapshot_id = paper_rows.snapshot_id
-            and review_rows.row_number = paper_rows.row_number
+    from placed
+    left join papers on placed.paper_id = papers.paper_id and placed.edition_id = papers.edition_id
 
 ),
 
@@ -35,7 +150,8 @@ owned as (
     select
         *,
         min(paper_id) over (partition by review_id, own_problem is null) as owning_paper_id,
-        count(*) over (partition by review_id, own_problem is null) > 1 as has_duplicates
+        count(*) over (partition by review_id, source, own_problem is null) > 1 as has_duplicates,
+        min(reviews_priority) over (partition by paper_id, own_problem is null) as best_priority
     from judged
 
 ),
@@ -61,7 +177,7 @@ duplicated_places as (
         row_number,
         file_row_number
     from checked
-    where has_duplicates and problem is null
+    where has_duplicates and problem is null and source = 'hub_dataset'
 
 ),
 
@@ -96,7 +212,8 @@ text_lengths as (
 
 ),
 
--- The fuller item wins: more text, then a rating, then a confidence, then the fuller paper row, then the earlier item.
+-- Between sources, precedence decides; within one the fuller item wins: more text, then a rating, then a confidence,
+-- then the fuller paper row, then the earlier item.
 ranked as (
 
     select
@@ -105,10 +222,10 @@ ranked as (
             when problem is null then row_number() over (
                 partition by review_id, problem is null
                 order by
-                    text_lengths.text_length desc nulls last, rating is null, confidence is null,
-                    paper_fullness_rank, checked.item_number
+                    reviews_priority, text_lengths.text_length desc nulls last, rating_text is null,
+                    confidence_text is null, paper_fullness_rank, checked.item_number, checked.row_number
             )
-        end as fullness_rank
+        end as overall_rank
     from checked
     left join text_lengths
         on
@@ -122,10 +239,12 @@ ranked as (
 final as (
 
     select
-        *,
+        * exclude (best_priority),
         case
             when problem is not null then 'quarantined'
-            when fullness_rank = 1 then 'kept'
+            -- A place in the archive's list never stands beside, or instead of, a review with a real id.
+            when source = 'paper_copilot' and best_priority < reviews_priority then 'merged'
+            when overall_rank = 1 then 'kept'
             else 'merged'
         end as outcome
     from ranked

@@ -1,13 +1,14 @@
-with kept_reviews as (
+with review_rows as (
 
     select * from {{ ref('int_review_rows') }}
-    where outcome = 'kept'
+    where problem is null
 
 ),
 
-papers as (
+kept_reviews as (
 
-    select paper_id, edition_id from {{ ref('int_papers') }}
+    select * from review_rows
+    where outcome = 'kept'
 
 ),
 
@@ -15,7 +16,6 @@ scales as (
 
     select
         editions.edition_id,
-        rating_scales.score_field,
         list_transform(string_split(rating_scales.allowed_ratings, ' '), lambda given: given::double) as rating_scale
     from {{ ref('stg_editions') }} as editions
     inner join {{ ref('rating_scales') }} as rating_scales
@@ -25,28 +25,61 @@ scales as (
 
 ),
 
-final as (
+-- What the preferred row leaves out, another row of the same review may tell: hidden scores, times.
+{% set filled = [
+    'rating_text', 'confidence_text', 'soundness_text', 'presentation_text', 'contribution_text', 'correctness_text',
+    'technical_novelty_text', 'empirical_novelty_text', 'reviewer_signature', 'reviewed_at', 'modified_at'
+] %}
+merged as (
+
+    select
+        review_id,
+    {% for column in filled %}
+    first({{ column }} order by overall_rank) filter (where {{ column }} is not null) as {{ column }}
+    {{- "," if not loop.last }}
+    {%- endfor %}
+    from review_rows
+    group by review_id
+
+),
+
+numbered as (
 
     select
         kept_reviews.review_id,
         kept_reviews.paper_id,
-        papers.edition_id,
+        kept_reviews.edition_id,
         kept_reviews.source,
         kept_reviews.snapshot_id,
         kept_reviews.row_number,
-        kept_reviews.file_number,
-        kept_reviews.file_row_number,
         kept_reviews.item_number,
-        kept_reviews.reviewer_signature,
-        kept_reviews.rating::double as rating,
-        kept_reviews.rating::varchar as rating_text,
-        kept_reviews.confidence::double as confidence,
-        kept_reviews.confidence::varchar as confidence_text,
-        -- NULL where there is no rating, or where the edition's scale is not known.
-        not list_contains(scales.rating_scale, kept_reviews.rating::double) as is_rating_off_scale
+        scales.rating_scale,
+        merged.* exclude (review_id),
+        {{ leading_number('merged.rating_text') }} as given_rating
     from kept_reviews
-    inner join papers on kept_reviews.paper_id = papers.paper_id
-    left join scales on papers.edition_id = scales.edition_id
+    inner join merged on kept_reviews.review_id = merged.review_id
+    left join scales on kept_reviews.edition_id = scales.edition_id
+
+),
+
+final as (
+
+    select
+        * exclude (rating_scale, given_rating),
+        -- Some sources write 0 for "none"; only a scale that has a 0 makes it a rating.
+        case
+            when given_rating = 0 and not coalesce(list_contains(rating_scale, 0), false) and source = 'paper_copilot'
+                then null
+            else given_rating
+        end as rating,
+        {% for score in ['confidence', 'soundness', 'presentation', 'contribution', 'correctness', 'technical_novelty',
+            'empirical_novelty'] %}
+        -- No form offers a 0 here: it stands for "none" or "not applicable".
+        nullif({{ leading_number(score ~ '_text') }}, 0) as {{ score }},
+        {% endfor %}
+        -- NULL where there is no rating, or where the edition's scale is not known.
+        not list_contains(rating_scale, rating) as is_rating_off_scale
+    from numbered
 
 )
 

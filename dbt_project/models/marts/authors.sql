@@ -50,7 +50,8 @@ final as (
 
     select
         names.author_id,
-        'normalised_name' as identity_basis,
+        case when starts_with(names.author_id, '~') then 'openreview_profile' else 'normalised_name' end
+            as identity_basis,
         names.display_name,
         names.name_variants,
         papers.paper_count::integer as paper_count,

@@ -15,30 +15,18 @@ snapshots as (
 
 ),
 
-papers as (
+counts as (
 
-    select
-        edition_id,
-        count(*) as submission_count,
-        count(*) filter (where status = 'under_review') as under_review_count,
-        count(*) filter (where status = 'accepted') as accepted_count,
-        count(*) filter (where status = 'rejected') as rejected_count,
-        count(*) filter (where status = 'withdrawn') as withdrawn_count,
-        count(*) filter (where status = 'desk_rejected') as desk_rejected_count,
-        count(*) filter (where status is null) as unknown_status_count
-    from {{ ref('papers') }}
-    group by edition_id
+    select * from {{ ref('int_edition_counts') }}
 
 ),
 
-reviews as (
+figures as (
 
     select
         edition_id,
-        count(*) as review_count,
-        sum(rating) / count(rating) as rating_mean,
-        count(*) filter (where is_rating_off_scale) as off_scale_rating_count
-    from {{ ref('reviews') }}
+        list(figure order by figure) filter (where not is_in_agreement) as disagreeing_figures
+    from {{ ref('edition_figures') }}
     group by edition_id
 
 ),
@@ -78,28 +66,32 @@ final as (
         editions.is_synthetic,
         snapshots.as_of_at,
         snapshots.sources,
-        coalesce(papers.submission_count, 0)::integer as submission_count,
-        coalesce(papers.under_review_count, 0)::integer as under_review_count,
-        coalesce(papers.accepted_count, 0)::integer as accepted_count,
-        coalesce(papers.rejected_count, 0)::integer as rejected_count,
-        coalesce(papers.withdrawn_count, 0)::integer as withdrawn_count,
-        coalesce(papers.desk_rejected_count, 0)::integer as desk_rejected_count,
-        coalesce(papers.unknown_status_count, 0)::integer as unknown_status_count,
+        coalesce(counts.submission_count, 0)::integer as submission_count,
+        coalesce(counts.under_review_count, 0)::integer as under_review_count,
+        coalesce(counts.accepted_count, 0)::integer as accepted_count,
+        coalesce(counts.rejected_count, 0)::integer as rejected_count,
+        coalesce(counts.withdrawn_count, 0)::integer as withdrawn_count,
+        coalesce(counts.desk_rejected_count, 0)::integer as desk_rejected_count,
+        coalesce(counts.workshop_count, 0)::integer as workshop_count,
+        coalesce(counts.unknown_status_count, 0)::integer as unknown_status_count,
         -- NULL until decisions are known.
         case
-            when papers.accepted_count > 0 then papers.accepted_count / papers.submission_count
+            when counts.accepted_count > 0 then counts.accepted_count / counts.submission_count
         end as acceptance_rate,
-        coalesce(reviews.review_count, 0)::integer as review_count,
-        reviews.rating_mean,
+        coalesce(counts.review_count, 0)::integer as review_count,
+        counts.rating_mean,
+        case
+            when figures.edition_id is not null then coalesce(figures.disagreeing_figures, [])
+        end as disagreeing_figures,
         scales.rating_scale,
-        coalesce(reviews.off_scale_rating_count, 0)::integer as off_scale_rating_count,
+        coalesce(counts.off_scale_rating_count, 0)::integer as off_scale_rating_count,
         coalesce(conserved.merged_paper_row_count, 0)::integer as merged_paper_row_count,
         coalesce(conserved.merged_review_row_count, 0)::integer as merged_review_row_count,
         coalesce(conserved.quarantined_row_count, 0)::integer as quarantined_row_count
     from editions
     inner join snapshots on editions.edition_id = snapshots.edition_id
-    left join papers on editions.edition_id = papers.edition_id
-    left join reviews on editions.edition_id = reviews.edition_id
+    inner join counts on editions.edition_id = counts.edition_id
+    left join figures on editions.edition_id = figures.edition_id
     left join scales on editions.edition_id = scales.edition_id
     left join conserved on editions.edition_id = conserved.edition_id
 

@@ -12,8 +12,8 @@ final as (
         item_number::integer as position,
         edition_id,
         name,
-        'name:' || name_key as author_id,
-        null::varchar as affiliation,
+        coalesce(profile_id, 'name:' || name_key) as author_id,
+        affiliation,
         source,
         snapshot_id,
         row_number

@@ -5,7 +5,6 @@ with papers as (
         edition_id,
         abstract
     from {{ ref('papers') }}
-    where contains(abstract, '://')
 
 ),
 
@@ -15,23 +14,58 @@ link_hosts as (
 
 ),
 
+-- Links that authors gave in fields of their own, with what the field is for.
+given as (
+
+    select
+        paper_rows.paper_id,
+        unnest({{ urls('archive.github') }}) as url,
+        'code' as given_type
+    from {{ ref('stg_paper_copilot__papers') }} as archive
+    inner join {{ ref('int_paper_rows') }} as paper_rows using (edition_id, snapshot_id, row_number)
+    where paper_rows.problem is null
+    union all
+    select
+        paper_rows.paper_id,
+        unnest({{ urls('archive.project') }}) as url,
+        'project' as given_type
+    from {{ ref('stg_paper_copilot__papers') }} as archive
+    inner join {{ ref('int_paper_rows') }} as paper_rows using (edition_id, snapshot_id, row_number)
+    where paper_rows.problem is null
+    union all
+    select
+        paper_rows.paper_id,
+        unnest({{ urls('notes.code_url') }}) as url,
+        'code' as given_type
+    from {{ ref('stg_openreview__papers') }} as notes
+    inner join {{ ref('int_paper_rows') }} as paper_rows using (edition_id, snapshot_id, row_number)
+    where paper_rows.problem is null
+
+),
+
 found as (
 
     select
         paper_id,
-        edition_id,
-        unnest({{ urls('abstract') }}) as url
+        unnest({{ urls('abstract') }}) as url,
+        null as given_type
     from papers
+    where contains(abstract, '://')
+    union all
+    select * from given
 
 ),
 
 distinct_links as (
 
-    select distinct
-        paper_id,
-        edition_id,
-        url
-    from found
+    select
+        found.paper_id,
+        papers.edition_id,
+        found.url,
+        min(found.given_type) as given_type
+    from papers
+    inner join found on papers.paper_id = found.paper_id
+    group by found.paper_id, papers.edition_id, found.url
 
 ),
 
@@ -42,10 +76,11 @@ classified as (
         distinct_links.paper_id,
         distinct_links.url,
         distinct_links.edition_id,
+        distinct_links.given_type,
         first(link_hosts.link_type order by link_hosts.priority) as link_type
     from distinct_links
     left join link_hosts on contains(lower(distinct_links.url), link_hosts.pattern)
-    group by distinct_links.paper_id, distinct_links.url, distinct_links.edition_id
+    group by distinct_links.paper_id, distinct_links.url, distinct_links.edition_id, distinct_links.given_type
 
 ),
 
@@ -55,7 +90,7 @@ final as (
         paper_id,
         url,
         edition_id,
-        coalesce(link_type, 'other') as link_type
+        coalesce(link_type, given_type, 'other') as link_type
     from classified
 
 )

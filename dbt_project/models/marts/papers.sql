@@ -1,6 +1,26 @@
-with texts as (
+with hub_texts as (
 
-    select * from {{ source('raw', 'hub_dataset') }}
+    select
+        edition_id,
+        snapshot_id,
+        row_number,
+        nullif(trim(abstract), '') as abstract,
+        nullif(trim(_bibtex), '') as bibtex,
+        nullif(trim(pdf), '') as pdf_url
+    from {{ source('raw', 'hub_dataset') }}
+
+),
+
+-- The Hub row that each paper takes its texts from.
+hub_rows as (
+
+    select
+        paper_id,
+        edition_id,
+        snapshot_id,
+        row_number
+    from {{ ref('int_paper_rows') }}
+    where source = 'hub_dataset' and fullness_rank = 1
 
 ),
 
@@ -10,51 +30,91 @@ papers as (
 
 ),
 
+json_texts as (
+
+    select * from {{ ref('int_paper_texts') }}
+
+),
+
 ratings as (
 
     select * from {{ ref('int_paper_ratings') }}
 
 ),
 
+-- Papers of the Hub stream past the narrow tables; papers that it does not have follow.
+texts as (
+
+    select
+        hub_rows.paper_id,
+        hub_texts.abstract,
+        hub_texts.bibtex,
+        hub_texts.pdf_url
+    from hub_texts
+    inner join hub_rows
+        on
+            hub_texts.edition_id = hub_rows.edition_id
+            and hub_texts.snapshot_id = hub_rows.snapshot_id
+            and hub_texts.row_number = hub_rows.row_number
+    union all
+    select
+        papers.paper_id,
+        null as abstract,
+        null as bibtex,
+        null as pdf_url
+    from papers
+    where papers.paper_id not in (select hub_rows.paper_id from hub_rows)
+
+),
+
+chosen as (
+
+    select
+        papers.*,
+        coalesce(json_texts.preferred_abstract, texts.abstract, json_texts.other_abstract) as abstract,
+        coalesce(json_texts.preferred_bibtex, texts.bibtex, json_texts.other_bibtex) as bibtex,
+        coalesce(papers.pdf_url, texts.pdf_url) as chosen_pdf_url
+    from texts
+    inner join papers on texts.paper_id = papers.paper_id
+    left join json_texts on texts.paper_id = json_texts.paper_id
+
+),
+
 final as (
 
     select
-        papers.paper_id,
-        papers.edition_id,
-        papers.submission_number,
-        trim(texts.title) as title,
-        nullif(texts.abstract, '') as abstract,
-        plain_text(nullif(texts.abstract, '')) as abstract_text,
-        {{ is_placeholder('texts.abstract', 'texts.title') }} as is_placeholder_abstract,
-        null::varchar[] as keywords,
-        null::varchar as primary_area,
-        papers.status,
-        papers.decision,
-        papers.venue_text,
-        papers.is_blind,
-        'https://openreview.net/forum?id=' || papers.paper_id as forum_url,
-        nullif(texts.pdf, '') as pdf_url,
-        nullif(texts._bibtex, '') as bibtex,
-        null::timestamp as submitted_at,
-        null::timestamp as modified_at,
+        chosen.paper_id,
+        chosen.edition_id,
+        chosen.submission_number,
+        chosen.title,
+        chosen.abstract,
+        plain_text(chosen.abstract) as abstract_text,
+        {{ is_placeholder('chosen.abstract', 'chosen.title') }} as is_placeholder_abstract,
+        chosen.keywords,
+        chosen.primary_area,
+        chosen.status,
+        chosen.decision,
+        chosen.has_unknown_status,
+        chosen.venue_text,
+        chosen.is_blind,
+        'https://openreview.net/forum?id=' || chosen.paper_id as forum_url,
+        chosen.chosen_pdf_url as pdf_url,
+        chosen.bibtex,
+        chosen.submitted_at,
+        chosen.modified_at,
         coalesce(ratings.review_count, 0)::integer as review_count,
         ratings.rating_mean,
         ratings.rating_stddev,
         ratings.rating_min,
         ratings.rating_max,
         ratings.confidence_mean,
-        papers.merged_row_count::integer as merged_row_count,
-        papers.source,
-        papers.sources,
-        papers.snapshot_id,
-        papers.row_number
-    from texts
-    inner join papers
-        on
-            texts.edition_id = papers.edition_id
-            and texts.snapshot_id = papers.snapshot_id
-            and texts.row_number = papers.row_number
-    left join ratings on papers.paper_id = ratings.paper_id
+        chosen.merged_row_count::integer as merged_row_count,
+        chosen.source,
+        chosen.sources,
+        chosen.snapshot_id,
+        chosen.row_number
+    from chosen
+    left join ratings on chosen.paper_id = ratings.paper_id
 
 )
 

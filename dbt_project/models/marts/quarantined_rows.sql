@@ -4,6 +4,12 @@ with texts as (
 
 ),
 
+json_records as (
+
+    select * from {{ source('raw', 'json_records') }}
+
+),
+
 quarantined as (
 
     select
@@ -46,10 +52,22 @@ quarantined as (
             and author_rows.snapshot_id = paper_rows.snapshot_id
             and author_rows.row_number = paper_rows.row_number
     where author_rows.outcome = 'quarantined'
+    union all
+    select
+        edition_id,
+        snapshot_id,
+        row_number,
+        null as file_row_number,
+        'note' as row_kind,
+        0 as item_number,
+        source,
+        problem
+    from {{ ref('int_discussion_rows') }}
+    where outcome = 'quarantined'
 
 ),
 
-final as (
+from_hub as (
 
     select
         quarantined.snapshot_id,
@@ -88,6 +106,35 @@ final as (
             and texts.row_number = quarantined.row_number
             and texts.snapshot_id = quarantined.snapshot_id
             and texts.edition_id = quarantined.edition_id
+
+),
+
+-- The record as a whole, also for an item of its joined columns.
+from_json_sources as (
+
+    select
+        quarantined.snapshot_id,
+        quarantined.row_number,
+        quarantined.row_kind,
+        quarantined.item_number::integer as item_number,
+        quarantined.edition_id,
+        quarantined.source,
+        quarantined.problem as reason,
+        redact_emails(json_records.record) as row_json
+    from json_records
+    inner join quarantined
+        on
+            json_records.snapshot_id = quarantined.snapshot_id
+            and json_records.row_number = quarantined.row_number
+            and json_records.edition_id = quarantined.edition_id
+
+),
+
+final as (
+
+    select * from from_hub
+    union all
+    select * from from_json_sources
 
 )
 

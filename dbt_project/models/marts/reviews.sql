@@ -16,42 +16,117 @@ reviews as (
 
 ),
 
+-- The item of the Hub's that each review takes its texts from, where the Hub has it.
+hub_items as (
+
+    select
+        review_id,
+        edition_id,
+        snapshot_id,
+        row_number,
+        item_number
+    from {{ ref('int_review_rows') }}
+    where source = 'hub_dataset' and problem is null
+    qualify row_number() over (partition by review_id order by overall_rank) = 1
+
+),
+
+openreview as (
+
+    select *
+    from {{ ref('stg_openreview__reviews') }}
+    where not is_deleted
+    qualify row_number() over (partition by review_id order by modified_at desc nulls last, row_number) = 1
+
+),
+
+-- Reviews of the Hub stream past the narrow tables; reviews that it does not have follow.
+texts as (
+
+    select
+        hub_items.review_id,
+        nullif(trim(items.item.summary), '') as summary,
+        nullif(trim(items.item.strengths), '') as strengths,
+        nullif(trim(items.item.weaknesses), '') as weaknesses,
+        nullif(trim(items.item.review), '') as main_text,
+        {{ epoch_ms('items.item.date') }} as reviewed_at
+    from items
+    inner join hub_items
+        on
+            items.edition_id = hub_items.edition_id
+            and items.snapshot_id = hub_items.snapshot_id
+            and items.row_number = hub_items.row_number
+            and items.item_number = hub_items.item_number
+    union all
+    select
+        reviews.review_id,
+        null as summary,
+        null as strengths,
+        null as weaknesses,
+        null as main_text,
+        null as reviewed_at
+    from reviews
+    where reviews.review_id not in (select hub_items.review_id from hub_items)
+
+),
+
+chosen as (
+
+    select
+        reviews.*,
+        coalesce(openreview.summary, texts.summary) as summary,
+        coalesce(openreview.strengths, texts.strengths) as strengths,
+        coalesce(openreview.weaknesses, texts.weaknesses) as weaknesses,
+        openreview.questions,
+        coalesce(openreview.main_text, texts.main_text) as main_text,
+        texts.reviewed_at as hub_reviewed_at
+    from texts
+    inner join reviews on texts.review_id = reviews.review_id
+    left join openreview on texts.review_id = openreview.review_id
+
+),
+
+counted as (
+
+    select
+        *,
+        {{ word_count(['summary', 'strengths', 'weaknesses', 'questions', 'main_text']) }} as word_count
+    from chosen
+
+),
+
 final as (
 
     select
-        reviews.review_id,
-        reviews.paper_id,
-        reviews.edition_id,
-        regexp_extract(reviews.reviewer_signature, '[^/]+$') as reviewer_label,
-        reviews.rating,
-        reviews.rating_text,
-        reviews.is_rating_off_scale,
-        reviews.confidence,
-        reviews.confidence_text,
-        null::double as soundness,
-        null::double as presentation,
-        null::double as contribution,
-        nullif(items.item.summary, '') as summary,
-        nullif(items.item.strengths, '') as strengths,
-        nullif(items.item.weaknesses, '') as weaknesses,
-        null::varchar as questions,
-        nullif(items.item.review, '') as main_text,
-        {{ word_count(['items.item.summary', 'items.item.strengths', 'items.item.weaknesses', 'items.item.review']) }}
-            as word_count,
-        -- The dataset writes 0 for "no date".
-        make_timestamp_ms(nullif(items.item.date, 0)) as reviewed_at,
-        null::timestamp as modified_at,
-        reviews.source,
-        reviews.snapshot_id,
-        reviews.row_number,
-        reviews.item_number::integer as item_number
-    from items
-    inner join reviews
-        on
-            items.edition_id = reviews.edition_id
-            and items.snapshot_id = reviews.snapshot_id
-            and items.row_number = reviews.row_number
-            and items.item_number = reviews.item_number
+        review_id,
+        paper_id,
+        edition_id,
+        regexp_extract(reviewer_signature, '[^/]+$') as reviewer_label,
+        rating,
+        rating_text,
+        is_rating_off_scale,
+        confidence,
+        confidence_text,
+        soundness,
+        presentation,
+        contribution,
+        correctness,
+        technical_novelty,
+        empirical_novelty,
+        summary,
+        strengths,
+        weaknesses,
+        questions,
+        main_text,
+        word_count > 0 as has_text,
+        word_count,
+        coalesce(reviewed_at, hub_reviewed_at) as reviewed_at,
+        modified_at,
+        source,
+        snapshot_id,
+        row_number,
+        item_number::integer as item_number
+    from counted
 
 )
 

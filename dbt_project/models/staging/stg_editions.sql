@@ -14,7 +14,10 @@ released as (
         venue_id,
         is_synthetic
     from editions
-    where not is_synthetic or not exists (select 1 from editions as other where not other.is_synthetic)
+    where not is_synthetic or not exists (
+        select 1 from editions as other
+        where not other.is_synthetic
+    )
 
 )
 

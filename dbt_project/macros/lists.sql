@@ -1,0 +1,29 @@
+{# The parts of a joined text, without blanks around them and without empty ones; NULL where there is none. #}
+{% macro split_list(text, separator) -%}
+    nullif(
+        list_filter(
+            list_transform(string_split(coalesce({{ text }}, ''), '{{ separator }}'), lambda part: trim(part)),
+            lambda part: part != ''
+        ),
+        []
+    )
+{%- endmacro %}
+
+{# The items of a `;`-joined column in their places, empty ones as NULL; no items where the text is empty. #}
+{% macro score_list(text) -%}
+    case
+        when coalesce(trim({{ text }}), '') != ''
+            then list_transform(string_split({{ text }}, ';'), lambda part: nullif(trim(part), ''))
+        else []
+    end
+{%- endmacro %}
+
+{# A JSON array of texts as a list; one plain text (as some years have it) becomes its `;`- or `,`-joined parts. #}
+{% macro json_list(text) -%}
+    case
+        when starts_with({{ text }}, '[') then from_json({{ text }}, '["JSON"]')
+        when {{ text }} is not null then list_transform(
+            string_split_regex({{ text }}, '\s*[;,]\s*'), lambda part: to_json(part)
+        )
+    end
+{%- endmacro %}

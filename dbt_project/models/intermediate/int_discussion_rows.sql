@@ -1,0 +1,44 @@
+with notes as (
+
+    select * from {{ ref('stg_openreview__discussion') }}
+
+),
+
+papers as (
+
+    select
+        paper_id,
+        edition_id
+    from {{ ref('int_papers') }}
+
+),
+
+judged as (
+
+    select
+        notes.* exclude (is_deleted),
+        case
+            when notes.is_deleted then 'the note was deleted upstream'
+            when papers.paper_id is null then 'its paper is not among those that landed'
+        end as problem
+    from notes
+    left join papers on notes.paper_id = papers.paper_id and notes.edition_id = papers.edition_id
+
+),
+
+final as (
+
+    select
+        *,
+        case
+            when problem is not null then 'quarantined'
+            when row_number() over (
+                partition by note_id, problem is null order by modified_at desc nulls last, snapshot_id, row_number
+            ) = 1 then 'kept'
+            else 'merged'
+        end as outcome
+    from judged
+
+)
+
+select * from final

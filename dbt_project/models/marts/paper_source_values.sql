@@ -1,0 +1,81 @@
+with paper_rows as (
+
+    select * from {{ ref('int_paper_rows') }}
+    where problem is null
+
+),
+
+papers as (
+
+    select * from {{ ref('papers') }}
+    where len(sources) > 1
+
+),
+
+-- What each source says of a paper, each from its fullest row.
+statements as (
+
+    select
+        paper_id,
+        source,
+        first(status order by fullness_rank) filter (where status is not null) as status,
+        first(decision order by decision_rank, fullness_rank) filter (where decision is not null) as decision,
+        first(title order by fullness_rank) as title
+    from paper_rows
+    group by paper_id, source
+
+),
+
+ratings as (
+
+    select
+        paper_id,
+        source,
+        sum(rating) / count(rating) as rating_mean
+    from (
+        select distinct
+            paper_id,
+            source,
+            review_id,
+            {{ leading_number('rating_text') }} as rating
+        from {{ ref('int_review_rows') }}
+        where problem is null
+    ) as given
+    group by paper_id, source
+
+),
+
+stated as (
+
+    select
+        papers.paper_id,
+        papers.edition_id,
+        statements.source,
+        unnest(['status', 'decision', 'title', 'rating_mean']) as column_name,
+        unnest([
+            statements.status, statements.decision, statements.title, ratings.rating_mean::varchar
+        ]) as source_value,
+        unnest([papers.status, papers.decision, papers.title, papers.rating_mean::varchar]) as published_value
+    from papers
+    inner join statements on papers.paper_id = statements.paper_id
+    left join ratings on papers.paper_id = ratings.paper_id and statements.source = ratings.source
+
+),
+
+final as (
+
+    select
+        paper_id,
+        source,
+        column_name,
+        edition_id,
+        source_value,
+        published_value,
+        coalesce(source_value = published_value, false) as is_published
+    from stated
+    where source_value is not null
+
+)
+
+select * from final
+order by edition_id, paper_id, column_name, source

@@ -1,0 +1,43 @@
+with events as (
+
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        {{ json_list('authors') }} as authors
+    from {{ ref('base_conference_site__events') }}
+    where record_problem is null
+
+),
+
+items as (
+
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        generate_subscripts(authors, 1) as item_number,
+        unnest(authors) as author
+    from events
+
+),
+
+-- The site's own author ids are not OpenReview's and are left out.
+final as (
+
+    select
+        edition_id,
+        source,
+        snapshot_id,
+        row_number,
+        item_number,
+        unescape_html(coalesce(author ->> '$.fullname', author ->> '$')) as name,
+        null::varchar as profile_id,
+        nullif(trim(unescape_html(author ->> '$.institution')), '') as affiliation
+    from items
+
+)
+
+select * from final
