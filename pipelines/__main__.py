@@ -76,7 +76,18 @@ def _materialise(edition_ids: list[str]) -> list[str]:
             run_config={"loggers": {"console": {"config": {"log_level": "INFO"}}}},
             raise_on_error=False,
         )
-    return [_sentence(event) for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    # A blocking check fails its step with the check's bare name; what it found says more.
+    found = [
+        f"{check.asset_key.to_user_string()}: {check.description or f'check {check.check_name} failed'}"
+        for check in result.get_asset_check_evaluations()
+        if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR
+    ]
+    steps = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
+    return found + [_sentence(event) for event in steps if not (found and _is_check_failure(event))]
+
+
+def _is_check_failure(event: Any) -> bool:
+    return bool(event.step_failure_data.error.cls_name == "DagsterAssetCheckFailedError")
 
 
 def _range_tags(edition_ids: list[str]) -> dict[str, str]:
@@ -92,9 +103,9 @@ def _sentence(event: Any) -> str:
     error = event.step_failure_data.error
     while error.cause:
         error = error.cause
-    return (
-        f"{event.step_key}: {error.message.strip().removeprefix(f'{error.cls_name}: ').split('Stack Trace')[0].strip()}"
-    )
+    # The message begins with the class, module and all, and a colon.
+    words = error.message.split(f"{error.cls_name}: ", 1)[-1].split("Stack Trace")[0]
+    return f"{event.step_key}: {words.strip()}"
 
 
 def _print_release(warehouse: Warehouse, before: str | None) -> None:

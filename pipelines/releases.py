@@ -373,6 +373,7 @@ def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str
     with warehouse.connect(candidate.release / DATABASE, read_only=True) as connection:
         marts = {mart: _describe_mart(connection, mart) for mart, _, _ in _marts(connection)}
         editions = _rows(connection, "select * from editions order by edition_id")
+        figures = _rows(connection, "select * from edition_figures order by edition_id, figure")
     with warehouse.connect(warehouse.working_database, read_only=True) as connection:
         conservation = _rows(connection, "select * from intermediate.int_row_conservation order by all")
         staged = _rows(connection, "select edition_id, source, snapshot_id from raw.snapshots order by all")
@@ -412,6 +413,7 @@ def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str
         ],
         "snapshots": snapshots,
         "conservation": conservation,
+        "figures": figures,
         "gate": sealed["verdict"],
     }
     (candidate.release / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
@@ -459,6 +461,11 @@ def _release_readme(manifest: dict[str, Any]) -> str:
         f"{c['rows_merged']} | {c['rows_quarantined']} |"
         for c in manifest["conservation"]
     )
+    figures = "\n".join(
+        f"| {f['edition_id']} | {f['figure']} | {'' if f['value'] is None else format(f['value'], '.10g')} | "
+        f"{_band(f)} | {'yes' if f['is_in_agreement'] else 'no'} | {f['published_by']}, {f['published_on']} |"
+        for f in manifest["figures"]
+    )
     warnings = "\n".join(f"* {message}" for message in manifest["gate"].get("messages", [])) or "* none"
     return f"""# {manifest["title"]}, release {manifest["release_id"]}
 {synthetic if manifest["is_synthetic"] else ""}
@@ -481,10 +488,22 @@ Nothing is lost: rows in = rows in marts + merged duplicates + quarantined rows.
 |---|---|---|---|---|---|---|
 {conservation}
 
+Our figures beside the published ones; `edition_figures` holds this table. They differ for good reasons where an edition
+was crawled before or after decisions, or in part.
+
+| edition | figure | ours | published | agrees | published by |
+|---|---|---|---|---|---|
+{figures}
+
 Warnings of the gate:
 
 {warnings}
 """
+
+
+def _band(figure: dict[str, Any]) -> str:
+    low, high = figure["published_low"], figure["published_high"]
+    return f"{low:.10g}" if low == high else f"{low:.10g} to {high:.10g}"
 
 
 # --- looking after releases -------------------------------------------------------------------------------------------

@@ -364,8 +364,8 @@ def _papers(notes: Iterable[Any]) -> dict[str, _Paper]:
     papers = {}
     for note in notes:
         if paper_id := _id_of(note):
-            replies = {_id_of(reply): _changed_at(reply) for reply in _replies(note) or []}
-            papers[paper_id] = _Paper(_changed_at(note), {reply: at for reply, at in replies.items() if reply})
+            replies = {reply_id: _changed_at(one) for one in _replies(note) or [] if (reply_id := _id_of(one))}
+            papers[paper_id] = _Paper(_changed_at(note), replies)
     return papers
 
 

@@ -125,7 +125,7 @@ def same_forum(rows: Rows) -> list[Rows]:
 
 
 def ids(row: Row) -> set[str]:
-    return {item["review_id"] for item in row["reviews"]}
+    return {item["review_id"] for item in row["reviews"] if item}
 
 
 def any_abstract(*needles: str) -> Callable[[Rows], bool]:
@@ -141,10 +141,9 @@ def any_row(test: Callable[[Row], bool]) -> Callable[[Rows], bool]:
 
 
 def usable(row: Row) -> bool:
-    """A paper of this edition, with an id and a title."""
+    """A paper of this edition, with an id."""
     return bool(
         FORUM_ID.search(row["url"] or "")
-        and (row["title"] or "").strip()
         and re.fullmatch("Synthetic 2026 Conference (Withdrawn )?Submission", row["venue"])
     )
 
