@@ -31,15 +31,15 @@ lint: $(SETUP) ## ruff, sqlfluff, the type checker, and the generated docs
 	@$(BIN)/ruff format --check .
 	@$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models dbt_project/tests
 	@$(BIN)/mypy
-	@$(BIN)/python docs/make_marts.py --check
+	@$(BIN)/python docs/make_pages.py --check
 
 format: $(SETUP) ## format Python and SQL
 	@$(BIN)/ruff check --fix-only .
 	@$(BIN)/ruff format .
 	@$(BIN)/sqlfluff fix --disable-progress-bar dbt_project/models dbt_project/tests
 
-docs: $(SETUP) ## write docs/marts.md from the dbt contract
-	@$(BIN)/python docs/make_marts.py
+docs: $(SETUP) ## write the pages made from the dbt project
+	@$(BIN)/python docs/make_pages.py
 
 lock: $(SETUP) ## resolve the dependencies anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv

@@ -31,6 +31,10 @@ SUITE_MODULES: Mapping[str, str] = MappingProxyType(
         "paper_authors": "expectations.paper_authors",
         "paper_links": "expectations.paper_links",
         "quarantined_rows": "expectations.quarantined_rows",
+        "paper_keywords": "expectations.paper_keywords",
+        "discussion": "expectations.discussion",
+        "paper_source_values": "expectations.paper_source_values",
+        "edition_figures": "expectations.edition_figures",
         CANDIDATE: "expectations.cross_table",
     }
 )

@@ -20,7 +20,7 @@ def _rows() -> Groups:
         "keys": [expect.unique("author_id")],
         "values": [
             expect.matches("author_id", r"^(?:name:|~)\S", "`name:` and a name, or a profile id"),
-            expect.one_of("identity_basis", ["normalised_name"]),
+            expect.one_of("identity_basis", ["openreview_profile", "normalised_name"]),
             expect.holds("is_display_name_known", "display_name must be one of name_variants"),
             expect.holds("is_free_of_emails", "display_name and name_variants must hold no e-mail address"),
             expect.numbers(),

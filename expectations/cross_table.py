@@ -152,6 +152,7 @@ _COUNTED = {
     "rejected_count": "paper_counts.rejected_count",
     "withdrawn_count": "paper_counts.withdrawn_count",
     "desk_rejected_count": "paper_counts.desk_rejected_count",
+    "workshop_count": "paper_counts.workshop_count",
     "unknown_status_count": "paper_counts.unknown_status_count",
     "review_count": "review_counts.review_count",
     "off_scale_rating_count": "review_counts.off_scale_rating_count",
@@ -177,7 +178,8 @@ EDITIONS = Batch(
                 count(*) filter (where status = 'rejected') as rejected_count,
                 count(*) filter (where status = 'withdrawn') as withdrawn_count,
                 count(*) filter (where status = 'desk_rejected') as desk_rejected_count,
-                count(*) filter (where status is null) as unknown_status_count
+                count(*) filter (where status = 'workshop') as workshop_count,
+                count(*) filter (where has_unknown_status) as unknown_status_count
             from papers
             group by edition_id
         ),
@@ -230,6 +232,33 @@ QUARANTINED = Batch(
     may_be_empty=True,
 )
 
+
+def _figures() -> Groups:
+    return _group(
+        expect.absent("edition_id_without_edition", "edition_id must be in editions"),
+        expect.equal(
+            "is_disagreeing", "is_listed", description="disagreements must be in editions.disagreeing_figures"
+        ),
+    )
+
+
+FIGURES = Batch(
+    name="keys",
+    key=("edition_id", "figure", "published_by"),
+    row="figure",
+    query="""
+        select
+            edition_id, figure, published_by,
+            case when editions.edition_id is null then edition_id end as edition_id_without_edition,
+            not is_in_agreement as is_disagreeing,
+            coalesce(list_contains(disagreeing_figures, figure), false) as is_listed
+        from edition_figures
+        left join editions using (edition_id)
+    """,
+    expectations=_figures,
+    may_be_empty=True,
+)
+
 BATCHES: Mapping[str, tuple[Batch, ...]] = {
     "editions": (EDITIONS,),
     "papers": (PAPERS,),
@@ -238,6 +267,12 @@ BATCHES: Mapping[str, tuple[Batch, ...]] = {
     "paper_authors": (_of_papers("paper_authors", ("paper_id", "position"), may_be_empty=True, holds_authors=True),),
     "paper_links": (_of_papers("paper_links", ("paper_id", "url"), may_be_empty=True),),
     "quarantined_rows": (QUARANTINED,),
+    "paper_keywords": (_of_papers("paper_keywords", ("paper_id", "position"), may_be_empty=True),),
+    "discussion": (_of_papers("discussion", ("note_id",), may_be_empty=True),),
+    "paper_source_values": (
+        _of_papers("paper_source_values", ("paper_id", "source", "column_name"), may_be_empty=True),
+    ),
+    "edition_figures": (FIGURES,),
 }
 
 

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 COUNTS = (
     "submission_count", "under_review_count", "accepted_count", "rejected_count", "withdrawn_count",
-    "desk_rejected_count", "unknown_status_count", "review_count", "off_scale_rating_count", "merged_paper_row_count",
+    "desk_rejected_count", "workshop_count", "unknown_status_count",
+    "review_count", "off_scale_rating_count", "merged_paper_row_count",
     "merged_review_row_count", "quarantined_row_count",
 )  # fmt: skip
 
@@ -26,7 +27,9 @@ def _rows() -> Groups:
         ],
         "keys": [expect.unique("edition_id"), expect.unique("venue_id", severity="warning")],
         "values": [
-            expect.matches("edition_id", r"^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$", "lower-case words and numbers joined by -"),
+            expect.matches(
+                "edition_id", r"^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$", "lower-case words and numbers joined by -"
+            ),
             expect.between("year", 2000, 2100),
             expect.numbers(),
             expect.between("acceptance_rate", 0, 1),
@@ -54,7 +57,7 @@ _TOO_SMALL = expect.too_small(dict.fromkeys(COUNTS, 0))
 SUITE = Suite(
     columns=f"""
         edition_id, year, venue_id, is_synthetic, {", ".join(COUNTS)}, acceptance_rate, rating_mean,
-        len(sources) as source_count, len(rating_scale) as rating_scale_length,
+        disagreeing_figures, len(sources) as source_count, len(rating_scale) as rating_scale_length,
         {_MISSING}, {_TOO_SMALL}
     """,
     batches=(
@@ -62,7 +65,7 @@ SUITE = Suite(
             name="rows",
             key=("edition_id",),
             row="edition",
-            query="select * exclude (row_hash) from editions",
+            query="select * exclude (row_hash, disagreeing_figures) from editions",
             expectations=_rows,
         ),
         Batch(

@@ -61,6 +61,10 @@ def required() -> Expectation:
     return absent("missing", "required columns must not be null")
 
 
+def in_own_file() -> Expectation:
+    return absent("misfiled_edition_id", "edition_id must be that of the file")
+
+
 def numbers() -> Expectation:
     return absent("too_small", "counts and positions must not be below their lowest value")
 
@@ -140,6 +144,7 @@ def matches(column: str, pattern: str, description: str, severity: Severity = "c
 
 
 def equal(column: str, other: str, severity: Severity = "critical", description: str | None = None) -> Expectation:
+    """For columns of which neither is NULL: Great Expectations trips over a row that has only one of the two."""
     return _make(
         "ExpectColumnPairValuesToBeEqual",
         column_A=column,

@@ -5,7 +5,8 @@ success by accident: whatever could not be checked fails. What is expected belon
 
 The suites' queries see these tables, all in memory:
 
-    <mart>         the suite's `columns` of every row, `file_name` (the file's name without suffix), `row_hash`
+    <mart>         the suite's `columns` of every row, `row_hash`, and `misfiled_edition_id`, which is
+                   NULL where the row is in the file of its edition
     file_rows      mart, edition_id, row_count, fingerprint: of the Parquet files
     database_rows  the same of `peer_reviews.duckdb`
     previous       mart, edition_id, row_count: of the previous release
@@ -265,10 +266,16 @@ class _Tables:
         # Each file is read once, the text for its length and hash only. A list of files would take its types from the
         # first one, but they have just been compared with the contract.
         names = ", ".join(sql_string(file) for file in files)
+        misfiled = (
+            "case when edition_id is distinct from parse_filename(filename, true) then coalesce(edition_id, 'null') end"
+        )
         self._connection.execute(
             f"""
             create table {mart} as
-            select {columns}, parse_filename(filename, true) as file_name, {self._row_hash(mart)} as row_hash
+            select
+                {columns},
+                {"null" if self._is_whole(mart) else misfiled} as misfiled_edition_id,
+                {self._row_hash(mart)} as row_hash
             from read_parquet([{names}], filename = true)
             """
         )

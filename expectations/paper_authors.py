@@ -20,7 +20,7 @@ def _rows() -> Groups:
         ],
         "keys": [
             expect.unique("paper_id", "position"),
-            expect.equal("edition_id", "file_name", description="edition_id must be that of the file"),
+            expect.in_own_file(),
         ],
         "values": [
             expect.numbers(),

@@ -17,7 +17,7 @@ def _rows() -> Groups:
         "completeness": [expect.required()],
         "keys": [
             expect.unique("paper_id", "url"),
-            expect.equal("edition_id", "file_name", description="edition_id must be that of the file"),
+            expect.in_own_file(),
         ],
         "values": [
             expect.one_of("link_type", LINK_TYPES),

@@ -23,12 +23,12 @@ def _rows() -> Groups:
         ],
         "keys": [
             expect.unique("edition_id", "snapshot_id", "row_number", "row_kind", "item_number"),
-            expect.equal("edition_id", "file_name", description="edition_id must be that of the file"),
+            expect.in_own_file(),
         ],
         "values": [
-            expect.one_of("row_kind", ["paper", "review", "author"]),
+            expect.one_of("row_kind", ["paper", "review", "author", "note"]),
             expect.numbers(),
-            expect.holds("is_item_of_its_kind", "item_number must be 0 for papers and from 1 for other kinds"),
+            expect.holds("is_item_of_its_kind", "item_number must be 0 for papers and notes, and from 1 for authors"),
             expect.holds("is_free_of_emails", "row_json must hold no e-mail address"),
         ],
     }
@@ -56,7 +56,11 @@ SUITE = Suite(
     columns=f"""
         snapshot_id, row_number, row_kind, item_number, edition_id, {_MISSING}, {_TOO_SMALL},
         length(trim(reason)) as reason_length,
-        (row_kind = 'paper') = (item_number = 0) as is_item_of_its_kind,
+        case row_kind
+            when 'author' then item_number >= 1
+            when 'review' then item_number >= 0
+            else item_number = 0
+        end as is_item_of_its_kind,
         not regexp_matches(
             row_json, '{expect.EMAIL}'
         ) as is_free_of_emails
@@ -77,7 +81,7 @@ SUITE = Suite(
                 with mart_rows as (
                     select edition_id, sum(row_count)::bigint as row_count
                     from volumes
-                    where mart in ('papers', 'reviews', 'paper_authors')
+                    where mart in ('papers', 'reviews', 'paper_authors', 'discussion')
                     group by edition_id
                 )
                 select

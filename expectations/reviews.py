@@ -9,8 +9,12 @@ from expectations import Batch, Suite, expect
 if TYPE_CHECKING:
     from expectations import Groups
 
+REVIEW_ID = r"^[A-Za-z0-9_-]{8,15}(?:/paper_copilot/[1-9][0-9]*)?$"
+
 # A rating off its edition's scale is real data and only shown; more of them mean a wrong scale or a broken parser.
 LARGEST_OFF_SCALE_SHARE = 0.01
+# The forms of ICLR 2013 and 2014 are not known to have had ratings; the scales that are known begin in 2017.
+FIRST_YEAR_WITH_RATINGS = 2017
 # Mean and spread of fewer ratings say little about an edition.
 FEWEST_RATINGS_FOR_BANDS = 50
 
@@ -21,18 +25,22 @@ def _rows() -> Groups:
         "completeness": [expect.required()],
         "keys": [
             expect.unique("review_id"),
-            expect.equal("edition_id", "file_name", description="edition_id must be that of the file"),
+            expect.in_own_file(),
             # One reviewer writes one official review of a paper.
             expect.unique("paper_id", "reviewer_label", severity="warning"),
         ],
         "values": [
-            expect.matches("review_id", expect.FORUM_ID, "an OpenReview id of 8 to 15 letters, digits, - or _"),
+            expect.matches("review_id", REVIEW_ID, "an OpenReview id, or a paper's id, /paper_copilot/ and a position"),
             expect.between("rating", 0, 10),
             expect.one_of("is_rating_off_scale", [False], "warning", "rating must be on its edition's scale"),
             expect.between("confidence", 1, 5, "warning"),
             expect.between("soundness", 1, 4, "warning"),
             expect.between("presentation", 1, 4, "warning"),
             expect.between("contribution", 1, 4, "warning"),
+            expect.between("correctness", 1, 4, "warning"),
+            expect.between("technical_novelty", 1, 4, "warning"),
+            expect.between("empirical_novelty", 1, 4, "warning"),
+            expect.holds("is_text_told", "has_text must say whether there are words"),
             expect.numbers(),
         ],
     }
@@ -45,7 +53,6 @@ def _editions() -> Groups:
             # All-null passes every expectation on the column itself.
             expect.between("rated_count", 1, description="reviews with a rating, of an edition with reviews,"),
             expect.between("rated_share", 0.9, None, "warning", "share of reviews with a rating"),
-            expect.between("text_share", 0.9, None, "warning", "share of reviews with text"),
         ],
         "values": [
             expect.between(
@@ -64,14 +71,23 @@ def _editions() -> Groups:
 
 
 _MISSING = expect.missing(
-    "review_id", "paper_id", "edition_id", "word_count", "source", "snapshot_id", "row_number", "item_number"
+    "review_id",
+    "paper_id",
+    "edition_id",
+    "has_text",
+    "word_count",
+    "source",
+    "snapshot_id",
+    "row_number",
+    "item_number",
 )
-_TOO_SMALL = expect.too_small({"word_count": 0, "row_number": 1, "item_number": 1})
+_TOO_SMALL = expect.too_small({"word_count": 0, "row_number": 1, "item_number": 0})
 
 SUITE = Suite(
     columns=f"""
         review_id, paper_id, edition_id, reviewer_label, rating, is_rating_off_scale, confidence, soundness,
-        presentation, contribution, word_count, {_MISSING}, {_TOO_SMALL}
+        presentation, contribution, correctness, technical_novelty, empirical_novelty, word_count,
+        has_text is not distinct from (word_count > 0) as is_text_told, {_MISSING}, {_TOO_SMALL}
     """,
     batches=(
         Batch(name="rows", key=("review_id",), query="select * exclude (row_hash) from reviews", expectations=_rows),
@@ -85,7 +101,6 @@ SUITE = Suite(
                         edition_id,
                         count(rating) as rated_count,
                         count(rating) / count(*) as rated_share,
-                        count(*) filter (where word_count > 0) / count(*) as text_share,
                         count(*) filter (where is_rating_off_scale) / nullif(count(rating), 0) as off_scale_share,
                         avg(rating) as rating_mean,
                         stddev_samp(rating) as rating_stddev,
@@ -96,12 +111,17 @@ SUITE = Suite(
                     group by edition_id
                 )
                 select
-                    volumes.edition_id, row_count, share_of_previous, rated_count, rated_share, text_share,
-                    off_scale_share, mean_word_count, largest_word_count,
-                    case when rated_count >= {FEWEST_RATINGS_FOR_BANDS} then rating_mean end as rating_mean,
+                    volumes.edition_id, row_count, share_of_previous, rated_share, off_scale_share,
+                    mean_word_count, largest_word_count,
+                    case
+                        when year >= {FIRST_YEAR_WITH_RATINGS} or (select count(rating) from reviews) = 0
+                            then rated_count
+                    end as rated_count,
+                    case when rated_count >= {FEWEST_RATINGS_FOR_BANDS} then figures.rating_mean end as rating_mean,
                     case when rated_count >= {FEWEST_RATINGS_FOR_BANDS} then rating_stddev end as rating_stddev,
                     case when rated_count >= {FEWEST_RATINGS_FOR_BANDS} then confidence_mean end as confidence_mean
                 from volumes
+                inner join editions using (edition_id)
                 left join figures using (edition_id)
                 where mart = 'reviews'
             """,

@@ -356,6 +356,7 @@ class OpenReviewServer(_Server):
         mfa: the login asks for a second factor.
         selects: "nested" as the real API, "flat" (inside replies nothing can be selected), or "ignored".
         counts: whether `count` comes when it is asked for.
+        hidden_papers: how many papers are counted and not shown.
         shows_deleted: whether notes with a `ddate` come without `trash=true`.
         most_at_once: requests with `details=replies`, without `select`, for more notes fail with `too_many`.
         queries: the query of each request for notes, in order.
@@ -372,6 +373,7 @@ class OpenReviewServer(_Server):
         self.mfa = False
         self.selects = "nested"
         self.counts = True
+        self.hidden_papers = 0
         self.shows_deleted = False
         self.most_at_once = 1000
         self.too_many: Fault = failing(502)
@@ -476,7 +478,7 @@ class OpenReviewServer(_Server):
             rest = [note for note in rest if note["id"] > after]
         answer: dict[str, Any] = {"notes": [self._shaped(note, query) for note in rest[:limit]]}
         if query.get("count") == "true" and self.counts and not after and "offset" not in query:
-            answer["count"] = len(shown)
+            answer["count"] = len(shown) + self.hidden_papers
         send(exchange, 200, answer)
 
     def _is_shown(self, note: Note, invitation: str | None, *, has_trash: bool = False) -> bool:

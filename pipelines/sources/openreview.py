@@ -10,7 +10,8 @@ asked for, and after some good pages twice as many again. Both APIs page alike; 
 **Drift.** Notes come, go and change while a crawl runs. After it a light pass asks for the id and `tmdate` of every
 paper and every reply (`select`), and nothing else. What the pages lack, or hold in another version, is fetched anew;
 a page that holds a note which is gone is dropped, and the rest of it fetched anew. Another light pass follows, until
-one agrees with the pages: then their ids are the final set. `count` is only told to people, since it may be missing.
+one agrees with the pages: then their ids are the final set. `count` may be missing, and may count what an account
+cannot see; where it speaks against a light pass that lacks papers, that pass is repeated once, and else it is told.
 A server that does not select inside replies is read in full instead, which is slower and proves the same.
 
 **Increments.** A pull that finds an earlier snapshot starts from its pages (hard links) and the same light pass, so it
@@ -157,10 +158,17 @@ def _read_all(crawl: "_Crawl", api: "_Api", log: Log) -> None:
 
 def _settle(crawl: "_Crawl", api: "_Api", log: Log) -> datetime | None:
     """Repair the pages until a light pass agrees with them; gives the server's time at its end."""
+    doubted: set[str] | None = None
     for round_number in range(ROUNDS + 1):
         papers, count, date = api.census()
+        held = crawl.held()
+        if len(papers) < min(1 if count is None else count, len(held)) and papers.keys() != doubted:
+            counts = "" if count is None else f"counts {count} papers and "
+            log(f"{api.invitation}: the server {counts}showed {len(papers)}; asking again.")
+            doubted = set(papers)
+            papers, count, date = api.census()
         if not papers:
-            what = f"shows none of the {len(crawl.held())} papers any more" if crawl.pages else "has no notes"
+            what = f"shows none of the {len(held)} papers any more" if held else "has no notes"
             raise LandingError(
                 f"{api.place}: {api.invitation} {what}; check 'submissions' and 'api' of the source, and whether this "
                 "account may read them."
@@ -170,7 +178,6 @@ def _settle(crawl: "_Crawl", api: "_Api", log: Log) -> datetime | None:
             if count is not None and count != len(papers):
                 log(f"{api.invitation}: the server counts {count} papers and shows {len(papers)} to this account.")
             return date
-        held = crawl.held()
         missing = [paper_id for paper_id in needed if paper_id not in held]
         if round_number == ROUNDS:
             break
@@ -556,20 +563,16 @@ class _Api:
             raise SourceSkipped(f"{second}, fresh from a login; log in with a browser to see what it wants.") from None
 
     def _retried(self, action: Callable[[], T]) -> T:
-        """`http.retrying`, except that a pause beyond the cap ends as _LimitedError and at once."""
-        waited = 0.0
+        """`http.retrying`, which waits no longer than the settings allow; a limit on requests ends as _LimitedError."""
         limit: _LimitedError | None = None
 
         def attempt() -> T:
-            nonlocal waited, limit
+            nonlocal limit
             limit = None
             try:
                 return action()
             except _LimitedError as error:
                 limit = error
-                waited += error.wait_seconds or 0
-                if waited > self._settings.http_max_wait_seconds:
-                    raise LandingError from None
                 raise
 
         try:

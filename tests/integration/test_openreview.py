@@ -182,15 +182,21 @@ def test_the_crawl_without_a_count(server: OpenReviewServer, puller: Puller) -> 
 
 
 def test_a_count_that_differs_is_told(server: OpenReviewServer, puller: Puller) -> None:
-    page = {"notes": [], "count": 11}
+    """Papers that this account may not see are counted, but never shown."""
+    server.hidden_papers = 2
+    assert puller.pull(server) is not None
+    assert shows_all(puller, server)
+    assert any("the server counts 12 papers and shows 10 to this account" in line for line in puller.said)
+    server.remove(server.papers()[0])
+    assert puller.pull(server) is not None
+    assert shows_all(puller, server)
+
+
+def test_a_venue_that_is_gone(server: OpenReviewServer, puller: Puller) -> None:
     puller.pull(server)
-    server.touch(server.papers()[0])
-    # The light pass: its first page as it is, but with another count.
-    shown = [{"id": id, "tmdate": server.notes[id]["tmdate"], "details": {"replies": []}} for id in server.papers()]
-    server.plan(raw(200, "application/json", json.dumps(page | {"notes": shown}).encode()))
-    puller.pull(server)
-    server.plan(raw(200, "application/json", json.dumps({"notes": [], "count": 3}).encode()))
+    notes, server.notes = server.notes, {}
     assert "shows none of the 10 papers any more" in puller.refused(server)
+    server.notes = notes
     assert shows_all(puller, server)
 
 
@@ -284,6 +290,25 @@ def test_drift_during_the_repair(server: OpenReviewServer, puller: Puller) -> No
 
     assert puller.pull(server) is not None
     assert shows_all(puller, server)
+
+
+@pytest.mark.parametrize("number", [2, 5, 6])
+def test_a_page_that_is_empty_too_early(server: OpenReviewServer, puller: Puller, number: int) -> None:
+    """In the crawl, and in the light pass after it: a list that ends early is no proof that notes are gone."""
+    empty = raw(200, "application/json", b'{"notes": []}')
+    server.before(number, lambda: server.plan(empty))
+    assert puller.pull(server) is not None
+    assert shows_all(puller, server)
+
+
+def test_a_light_pass_that_lacks_papers_is_repeated(server: OpenReviewServer, puller: Puller) -> None:
+    puller.pull(server)
+    few = [{"id": id, "tmdate": server.notes[id]["tmdate"], "details": {"replies": []}} for id in server.papers()[:3]]
+    server.plan(raw(200, "application/json", json.dumps({"notes": few, "count": 10}).encode()))
+    server.plan(raw(200, "application/json", b'{"notes": []}'))
+
+    assert puller.pull(server) is None
+    assert any("counts 10 papers and showed 3; asking again" in line for line in puller.said)
 
 
 def test_a_venue_that_never_rests(server: OpenReviewServer, puller: Puller) -> None:
@@ -570,6 +595,31 @@ def test_a_limit_beyond_the_cap_ends_at_once_and_goes_on_later(server: OpenRevie
     assert puller.left == []
 
 
+def test_a_process_that_dies_goes_on_later(server: OpenReviewServer, puller: Puller) -> None:
+    class Killed(BaseException):
+        pass
+
+    original = openreview._Crawl.save
+    saves = 0
+
+    def save(self: openreview._Crawl) -> None:
+        nonlocal saves
+        saves += 1
+        if saves == 2:
+            raise Killed  # the second page is on disk and not noted
+        original(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openreview._Crawl, "save", save)
+        with pytest.raises(Killed):
+            puller.pull(server)
+    assert puller.left == ["crawl.json", "page-00001.json", "page-00002.json"]
+
+    assert puller.pull(server) is not None
+    assert server.queries[0]["after"] == server.papers()[3]
+    assert shows_all(puller, server)
+
+
 def test_a_limit_during_an_increment_goes_on_later(server: OpenReviewServer, puller: Puller) -> None:
     puller.pull(server)
     ids = server.papers()
@@ -688,9 +738,11 @@ def test_a_server_that_is_down_leaves_what_was_read(server: OpenReviewServer, pu
     assert shows_all(puller, server)
 
 
-def test_a_server_that_is_not_there(puller: Puller) -> None:
+def test_a_server_that_is_not_there(puller: Puller, monkeypatch: pytest.MonkeyPatch) -> None:
     with OpenReviewServer(venue(1)) as server:
         pass
+    assert "the connection was refused" in puller.refused(server)
+    monkeypatch.setenv("OPENREVIEW_TOKEN", TOKEN)
     said = puller.refused(server)
     assert "the connection was refused" in said
     assert not any("instead of" in line for line in puller.said)
