@@ -83,7 +83,7 @@ PAPERS = Batch(
             papers.paper_id,
             case when papers.edition_id not in (select edition_id from editions) then papers.edition_id end
                 as edition_id_without_edition,
-            papers.review_count,
+            coalesce(papers.review_count, -1) as review_count,
             coalesce(counted.review_count, 0)::integer as counted_reviews,
             case
                 when papers.rating_mean is null and counted.rating_mean is null then 0
@@ -121,12 +121,12 @@ AUTHORS = Batch(
         )
         select
             authors.author_id,
-            authors.paper_count,
+            coalesce(authors.paper_count, -1) as paper_count,
             coalesce(counted.paper_count, 0)::integer as counted_papers,
-            authors.first_year,
-            counted.first_year as first_counted_year,
-            authors.last_year,
-            counted.last_year as last_counted_year
+            coalesce(authors.first_year, -1) as first_year,
+            coalesce(counted.first_year, 0) as first_counted_year,
+            coalesce(authors.last_year, -1) as last_year,
+            coalesce(counted.last_year, 0) as last_counted_year
         from authors
         left join counted on authors.author_id = counted.author_id
     """,
@@ -159,8 +159,8 @@ _COUNTED = {
     "quarantined_row_count": "quarantined.row_count",
 }
 _WRONG = ", ".join(
-    f"case when editions.{count} != coalesce({counted}, 0) "
-    f"then '{count} ' || editions.{count} || ' but counted ' || coalesce({counted}, 0) end"
+    f"case when editions.{count} is distinct from coalesce({counted}, 0) "
+    f"then '{count} ' || coalesce(editions.{count}::varchar, 'null') || ' but counted ' || coalesce({counted}, 0) end"
     for count, counted in _COUNTED.items()
 )
 
@@ -236,9 +236,7 @@ QUARANTINED = Batch(
 def _figures() -> Groups:
     return _group(
         expect.absent("edition_id_without_edition", "edition_id must be in editions"),
-        expect.equal(
-            "is_disagreeing", "is_listed", description="disagreements must be in editions.disagreeing_figures"
-        ),
+        expect.holds("is_told", "disagreements must be in editions.disagreeing_figures"),
     )
 
 
@@ -250,8 +248,7 @@ FIGURES = Batch(
         select
             edition_id, figure, published_by,
             case when editions.edition_id is null then edition_id end as edition_id_without_edition,
-            not is_in_agreement as is_disagreeing,
-            coalesce(list_contains(disagreeing_figures, figure), false) as is_listed
+            is_in_agreement or coalesce(list_contains(disagreeing_figures, figure), false) as is_told
         from edition_figures
         left join editions using (edition_id)
     """,

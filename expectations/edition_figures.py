@@ -42,7 +42,7 @@ SUITE = Suite(
             as is_agreement_told,
         case
             when not is_in_agreement
-                then format('{{}} instead of {{}} to {{}}', coalesce(value::varchar, 'none'), published_low, published_high)
+                then coalesce(value::varchar, 'none') || ' instead of ' || published_low || ' to ' || published_high
         end as disagreement,
         {expect.missing("edition_id", "figure", "published_low", "published_high", "is_in_agreement", "published_by")}
     """,

@@ -87,7 +87,7 @@ SUITE = Suite(
                 select
                     edition_id,
                     volumes.row_count,
-                    editions.quarantined_row_count as expected_row_count,
+                    coalesce(editions.quarantined_row_count, -1) as expected_row_count,
                     volumes.row_count / nullif(
                         volumes.row_count + mart_rows.row_count
                         + editions.merged_paper_row_count + editions.merged_review_row_count, 0

@@ -35,6 +35,7 @@ _PAPERS = """
         false as is_placeholder_abstract,
         case when i % 5 = 0 then 'withdrawn' when i % 5 = 1 then 'accepted' else 'rejected' end as status,
         case when i % 5 = 1 then 'poster' end as decision,
+        false as has_unknown_status,
         'ICLR 2026 Conference Submission' as venue_text,
         i % 2 = 0 as is_blind,
         'https://openreview.net/forum?id=' || paper_id as forum_url,
@@ -60,6 +61,7 @@ _REVIEWS = """
         3.0 as confidence,
         '3' as confidence_text,
         repeat('The paper is clear. ', 80) as summary,
+        true as has_text,
         320 as word_count,
         'hub_dataset' as source,
         'abcdef0123456789' as snapshot_id,
@@ -114,9 +116,50 @@ _EDITIONS = """
         ['hub_dataset'] as sources,
         [0, 2, 4, 6, 8, 10] as rating_scale,
         0 as submission_count, 0 as under_review_count, 0 as accepted_count, 0 as rejected_count, 0 as withdrawn_count,
-        0 as desk_rejected_count, 0 as unknown_status_count, 0 as review_count, 0 as off_scale_rating_count,
+        0 as desk_rejected_count, 0 as workshop_count, 0 as unknown_status_count, 0 as review_count,
+        0 as off_scale_rating_count,
         0 as merged_paper_row_count, 0 as merged_review_row_count, 0 as quarantined_row_count
 """
+
+_KEYWORDS = """
+    insert into paper_keywords by name
+    select paper_id, 1 as position, edition_id, 'peer review' as keyword
+    from papers
+    where edition_id = $edition_id
+"""
+
+_DISCUSSION = """
+    insert into discussion by name
+    select
+        'n' || paper_id as note_id,
+        paper_id,
+        edition_id,
+        'decision' as kind,
+        'Accept (Poster)' as decision_text,
+        source,
+        snapshot_id,
+        row_number
+    from papers
+    where edition_id = $edition_id and decision is not null
+"""
+
+_SOURCE_VALUES = """
+    insert into paper_source_values
+    select
+        paper_id, unnest(['hub_dataset', 'openreview']), 'status', edition_id, unnest(['under_review', status]), status,
+        unnest([status = 'under_review', true])
+    from papers
+    where edition_id = $edition_id and row_number = 1
+"""
+
+_FIGURES = """
+    insert into edition_figures
+    select $edition_id, 'submission_count', 50, 49, 51, true, 'The chairs', '2026-03-31'
+"""
+
+_STATEMENTS = (
+    _EDITIONS, _PAPERS, _REVIEWS, _AUTHORS, _LINKS, _QUARANTINED, _KEYWORDS, _DISCUSSION, _SOURCE_VALUES, _FIGURES
+)  # fmt: skip
 
 # Everything that is counted from other rows.
 _DERIVED = (
@@ -154,6 +197,7 @@ _DERIVED = (
         rejected_count = figures.rejected_count,
         withdrawn_count = figures.withdrawn_count,
         desk_rejected_count = figures.desk_rejected_count,
+        workshop_count = figures.workshop_count,
         unknown_status_count = figures.unknown_status_count,
         acceptance_rate = figures.accepted_count / figures.submission_count
     from (
@@ -165,7 +209,8 @@ _DERIVED = (
             count(*) filter (where status = 'rejected') as rejected_count,
             count(*) filter (where status = 'withdrawn') as withdrawn_count,
             count(*) filter (where status = 'desk_rejected') as desk_rejected_count,
-            count(*) filter (where status is null) as unknown_status_count
+            count(*) filter (where status = 'workshop') as workshop_count,
+            count(*) filter (where has_unknown_status) as unknown_status_count
         from papers
         group by edition_id
     ) as figures
@@ -215,7 +260,7 @@ def write_candidate(
         wanted = {"iclr-2021": 50} if editions is None else editions
         for number, (edition_id, papers) in enumerate(wanted.items(), start=1):
             values = {"edition": number, "edition_id": edition_id, "papers": papers, "reviews": reviews_per_paper}
-            for statement in (_EDITIONS, _PAPERS, _REVIEWS, _AUTHORS, _LINKS, _QUARANTINED):
+            for statement in _STATEMENTS:
                 # DuckDB refuses values that a statement has no parameter for.
                 used = set(re.findall(r"\$(\w+)", statement))
                 connection.execute(statement, {name: values[name] for name in used})

@@ -15,7 +15,7 @@ from pipelines.warehouse import Warehouse
 
 # What a developer's shell may hold and a test must not see; HF_* and DAGSTER_* go as a whole.
 _OURS = ("WAREHOUSE_DIR", "EDITIONS_FILE", "LOCK_WAIT_SECONDS", "RELEASES_KEPT")
-_PREFIXES = ("HF_", "HUGGING_FACE_", "DAGSTER_", "DUCKDB_", "HTTP_", "DBT_")
+_PREFIXES = ("HF_", "HUGGING_FACE_", "DAGSTER_", "DUCKDB_", "HTTP_", "DBT_", "OPENREVIEW_")
 
 Land = Callable[[Edition], Snapshot]
 

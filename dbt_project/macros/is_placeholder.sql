@@ -1,7 +1,7 @@
-{# Whether an abstract says nothing: missing, a stock phrase, a word or two, or only the title again. #}
+{# Whether an abstract that is there says nothing: a stock phrase, a word or two, or only the title again. #}
 {% macro is_placeholder(abstract, title) -%}
-    (
-        length(trim(coalesce({{ abstract }}, ''))) < 20
-        or coalesce(lower(trim({{ abstract }})) = lower(trim({{ title }})), false)
+    coalesce(
+        length(trim({{ abstract }})) < 20 or lower(trim({{ abstract }})) = lower(trim({{ title }})),
+        false
     )
 {%- endmacro %}

@@ -1,3 +1,5 @@
+{{ config(meta = {'dagster': {'ref': {'name': 'int_row_conservation'}}}) }}
+
 -- A crawl's records are papers, reviews or notes, and together as many as landed.
 with snapshots as (
 

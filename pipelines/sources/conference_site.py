@@ -17,7 +17,7 @@ from pipelines.editions import ConferenceSiteSource
 from pipelines.landing import Fetched, FetchedFile, LandingError, Log
 from pipelines.records import RecordsError, read_records
 from pipelines.settings import Settings
-from pipelines.sources.files import bring
+from pipelines.sources.files import bring, skip_if_absent
 from pipelines.sources.http import Download
 
 EVENTS, ABSTRACTS = "events.json", "abstracts.json"
@@ -52,6 +52,7 @@ def fetch(
         None where the files are exactly the landed ones. `as_of` is the later Last-Modified of the two.
 
     Raises:
+        SourceSkipped: the site has no such list.
         LandingError: a file is missing or not what it should be, or `count` is not the number of events; nothing is
             kept. Abstracts that the server does not have are no error if the events carry abstracts themselves.
     """
@@ -63,7 +64,8 @@ def fetch(
 
     base = source.base_url.rstrip("/")
     try:
-        events = _events(take(source.path, source.url or f"{base}/{source.file}", EVENTS))
+        address = source.url or f"{base}/{source.file}"
+        events = _events(take(source.path, address, EVENTS, None if source.url else skip_if_absent))
         if where := _sidecar(source, base):
             try:
                 _check_abstracts(take(*where, ABSTRACTS, _explain_sidecar), events)

@@ -8,12 +8,12 @@ import glob
 import os
 import shutil
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from pipelines.editions import FilesSource
-from pipelines.landing import Fetched, FetchedFile, LandingError, Log, sha256
+from pipelines.landing import Fetched, FetchedFile, LandingError, Log, SourceSkipped, sha256
 from pipelines.settings import Settings
 from pipelines.sources import http
 
@@ -98,6 +98,16 @@ def bring(
     size = target.stat().st_size
     log(f"{original}: copied, {size} bytes.")
     return http.Download(target, original.absolute().as_uri(), sha256(target), size)
+
+
+def skip_if_absent(status: int, headers: Mapping[str, str]) -> None:
+    """For `explain`: an archive that has no file (yet) for an edition does not fail the run.
+
+    Raises:
+        SourceSkipped: the server says that there is no such file.
+    """
+    if status in {404, 410}:
+        raise SourceSkipped("there is no such file upstream, perhaps not yet; set 'file' or 'url' if it moved.")
 
 
 def only_match(pattern: str) -> Path:

@@ -169,10 +169,12 @@ def _settle(crawl: "_Crawl", api: "_Api", log: Log) -> datetime | None:
             papers, count, date = api.census()
         if not papers:
             what = f"shows none of the {len(held)} papers any more" if held else "has no notes"
-            raise LandingError(
+            message = (
                 f"{api.place}: {api.invitation} {what}; check 'submissions' and 'api' of the source, and whether this "
                 "account may read them."
             )
+            # Some years have no withdrawn or desk-rejected papers under an invitation of their own.
+            raise LandingError(message) if held else SourceSkipped(message)
         outdated, needed = crawl.compare(papers)
         if not outdated and not needed:
             if count is not None and count != len(papers):

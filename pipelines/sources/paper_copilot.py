@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from pipelines.editions import PaperCopilotSource
 from pipelines.landing import Fetched, FetchedFile, LandingError, Log
 from pipelines.settings import Settings
-from pipelines.sources.files import bring, is_safe_name, only_match
+from pipelines.sources.files import bring, is_safe_name, only_match, skip_if_absent
 
 DEFAULT_NAME = "papers.jsonl"
 _DATED = re.compile(r"\.(\d{2})(\d{2})(\d{4})(?:\.(\d{2}))?\.jsonl$")
@@ -45,13 +45,15 @@ def fetch(
         Last-Modified, else None; a local file's modification time says nothing about its content.
 
     Raises:
+        SourceSkipped: the archive has no such file.
         LandingError: it is missing, empty, cut short, a page or another format; nothing is kept.
     """
     url = source.url or f"{source.base_url.rstrip('/')}/{source.file}"
     name = only_match(source.path).name if source.path else unquote(urlsplit(url).path).rpartition("/")[2]
     as_of = date_in_name(name)
     name = name if is_safe_name(name) else DEFAULT_NAME
-    got = bring(source.path, url, into / name, settings=settings, log=log)
+    explain = None if source.url else skip_if_absent
+    got = bring(source.path, url, into / name, settings=settings, log=log, explain=explain)
     if landed == {(name, got.sha256)}:
         got.path.unlink()
         log(f"{got.url}: unchanged, the same bytes are landed already.")

@@ -64,8 +64,9 @@ def test_a_right_candidate_passes_every_check(tmp_path: Path, warehouse: Warehou
 
 
 def test_blind_papers_need_no_authors_and_no_links(tmp_path: Path, warehouse: Warehouse) -> None:
-    changes = ["delete from paper_authors", "update papers set is_blind = true", "delete from paper_links"]
-    candidate = write_candidate(tmp_path / "candidate", changes=[*changes, "delete from quarantined_rows"])
+    emptied = "paper_authors", "paper_links", "quarantined_rows", "paper_keywords", "discussion", "paper_source_values"
+    changes = ["update papers set is_blind = true", *(f"delete from {mart}" for mart in emptied)]
+    candidate = write_candidate(tmp_path / "candidate", changes=changes)
 
     verdict = gate.run(candidate, warehouse=warehouse)
 
@@ -148,9 +149,9 @@ def test_samples_stop_at_twenty_keys(tmp_path: Path, warehouse: Warehouse) -> No
          "critical", "reviews: paper_id must be in papers: 1 row fails, "
          "e.g. review_id=r1-0000011 (paper_id_without_paper p9-999999)"),
         ("papers", "update papers set status = 'maybe' where row_number = 2", "values", "critical",
-         "papers: status must be one of under_review, accepted, rejected, withdrawn, desk_rejected: 1 row fails, "
-         "e.g. paper_id=p1-000002 (status maybe)"),
-        ("papers", "update papers set status = null where row_number = 2", "distributions", "warning",
+         "papers: status must be one of under_review, accepted, rejected, withdrawn, desk_rejected, workshop: 1 row "
+         "fails, e.g. paper_id=p1-000002 (status maybe)"),
+        ("papers", "update papers set has_unknown_status = true where row_number = 2", "distributions", "warning",
          "papers: share of papers of unknown status must be at most 0: 1 edition fails, "
          "e.g. edition_id=iclr-2021 (unknown_status_share 0.02)"),
         ("papers", "update papers set pdf_url = 'javascript:alert(1)' where row_number = 2", "values", "critical",
@@ -164,14 +165,29 @@ def test_samples_stop_at_twenty_keys(tmp_path: Path, warehouse: Warehouse) -> No
         ("paper_links", "update paper_links set link_type = 'blog'", "values", "critical",
          "paper_links: link_type must be one of code, anonymous_code, data, model, project, other: 1 row fails, "
          "e.g. paper_id:url=p1-000001:https://github.com/a/b (link_type blog)"),
-        ("quarantined_rows", "update quarantined_rows set row_kind = 'note'", "values", "critical",
-         "quarantined_rows: row_kind must be one of paper, review, author: 1 row fails, "
+        ("quarantined_rows", "update quarantined_rows set row_kind = 'other'", "values", "critical",
+         "quarantined_rows: row_kind must be one of paper, review, author, note: 1 row fails, "
          "e.g. edition_id:snapshot_id:row_number:row_kind:item_number="
-         "iclr-2021:abcdef0123456789:100000:note:3"),
+         "iclr-2021:abcdef0123456789:100000:other:3"),
         ("quarantined_rows", "delete from reviews where row_number > 1; delete from paper_authors where row_number > 1",
          "distributions", "warning",
          "quarantined_rows: share of the edition's rows that were set aside must be at most 0.01: 1 edition fails, "
-         "e.g. edition_id=iclr-2021 (quarantined_share 0.0175439)"),
+         "e.g. edition_id=iclr-2021 (quarantined_share 0.0149254)"),
+        ("edition_figures", "update edition_figures set value = 40, is_in_agreement = false", "distributions",
+         "warning",
+         "edition_figures: value should agree with the published figure: 1 figure fails, "
+         "e.g. edition_id:figure:published_by=iclr-2021:submission_count:The chairs "
+         "(disagreement 40.0 instead of 49.0 to 51.0)"),
+        ("discussion", "update discussion set kind = 'rumour' where row_number = 1", "values", "critical",
+         "discussion: kind must be one of meta_review, decision, author_response, comment, public_comment, withdrawal, "
+         "desk_rejection: 1 row fails, e.g. note_id=np1-000001 (kind rumour)"),
+        ("paper_keywords", "update paper_keywords set keyword = ' ' where paper_id = 'p1-000001'", "completeness",
+         "critical",
+         "paper_keywords: keyword_length must be at least 1: 1 row fails, "
+         "e.g. paper_id:position=p1-000001:1 (keyword_length 0)"),
+        ("paper_source_values", "update paper_source_values set is_published = true", "values", "critical",
+         "paper_source_values: is_published must say whether the values are the same: 1 row fails, "
+         "e.g. paper_id:source:column_name=p1-000001:hub_dataset:status (is_sameness_told False)"),
         ("editions", "update editions set is_synthetic = null", "completeness", "critical",
          "editions: required columns must not be null: 1 edition fails, "
          "e.g. edition_id=iclr-2021 (missing is_synthetic)"),
@@ -353,18 +369,18 @@ def test_an_all_null_rating_blocks(tmp_path: Path, warehouse: Warehouse) -> None
 
 
 def test_an_all_null_required_column_blocks(tmp_path: Path, warehouse: Warehouse) -> None:
-    candidate = write_candidate(tmp_path / "candidate", changes=["update papers set title = null"])
+    candidate = write_candidate(tmp_path / "candidate", changes=["update papers set forum_url = null"])
 
     completeness = check(candidate, warehouse, "papers")["completeness"]
 
     assert completeness.severity == "critical"
-    assert any("(missing title)" in message for message in completeness.messages)
+    assert any("(missing forum_url)" in message for message in completeness.messages)
 
 
 def test_a_mart_without_a_suite_blocks(tmp_path: Path, warehouse: Warehouse) -> None:
     candidate = write_candidate(tmp_path / "candidate")
-    (candidate / "discussion").mkdir()
-    (candidate / "discussion" / "iclr-2021.parquet").write_bytes((candidate / "editions.parquet").read_bytes())
+    (candidate / "gossip").mkdir()
+    (candidate / "gossip" / "iclr-2021.parquet").write_bytes((candidate / "editions.parquet").read_bytes())
     suites = {mart: suite for mart, suite in load_suites().items() if mart != "paper_links"}
 
     verdict = gate.run(candidate, warehouse=warehouse, suites=suites)
@@ -372,7 +388,7 @@ def test_a_mart_without_a_suite_blocks(tmp_path: Path, warehouse: Warehouse) -> 
     results = by_name(verdict)
     assert not verdict.passed
     (contents,) = results["candidate_contents"].expectations
-    assert contents.sample_keys == ["discussion", "paper_links"]
+    assert contents.sample_keys == ["gossip", "paper_links"]
     assert results["paper_links_keys"].error == "could not be checked: no expectation was evaluated"
     assert results["papers_keys"].passed
 
@@ -415,7 +431,7 @@ def test_a_folder_with_nothing_in_it_fails_everywhere(tmp_path: Path, warehouse:
     verdict = gate.run(tmp_path / "candidate", warehouse=warehouse)
 
     assert not verdict.passed
-    assert {result.name for result in verdict.results if result.passed} == {"candidate_contents"}
+    assert {result.name for result in verdict.results if result.passed} <= {"candidate_contents"}
 
 
 def test_a_renamed_column_reads_as_an_error(tmp_path: Path, warehouse: Warehouse) -> None:

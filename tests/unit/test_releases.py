@@ -116,6 +116,13 @@ def make_marts(warehouse: Warehouse, ratings: Ratings, *, is_synthetic: bool = F
             );
             create table reviews (review_id varchar primary key, edition_id varchar not null, rating double);
             create table authors (author_id varchar, display_name varchar);
+            create table edition_figures (
+                edition_id varchar, figure varchar, value double, published_low double, published_high double,
+                is_in_agreement boolean, published_by varchar, published_on date
+            );
+            insert into edition_figures values
+                ('test-2026', 'review_count', 5, 5, 5, true, 'the chairs', '2026-03-31'),
+                ('test-2026', 'accepted_count', null, 10, 12, false, 'the chairs', '2026-03-31');
             insert into authors values ('ada', 'Ada Example');
             comment on table editions is 'One venue-year.';
             comment on table reviews is 'One official review; it''s anonymous.';

@@ -39,8 +39,8 @@ openreview as (
         submission_number,
         title,
         venue_text,
-        -- Before decisions are out the venue text says "submission"; where there is no venue text, the decision counts.
-        coalesce(venue_text, decision_text) as status_text,
+        venue_text as status_text,
+        decision_text,
         invitation,
         list_transform(keywords, lambda keyword: keyword ->> '$') as keywords,
         primary_area,
@@ -145,16 +145,8 @@ labelled as (
         editions.year,
         editions.venue_id,
         precedence.row_priority,
-        -- "Submitted to ICLR 2024" -> "submitted to": what is left without the venue's name and year, if anything.
-        case
-            when paper_rows.status_text is not null then coalesce(
-                nullif(
-                    trim(regexp_replace(
-                        replace(lower(paper_rows.status_text), lower(venue || ' ' || year), ' '), '\s+', ' ', 'g'
-                    )), ''
-                ), '(venue only)'
-            )
-        end as status_label
+        {{ status_label('paper_rows.status_text') }} as status_label,
+        {{ status_label('paper_rows.decision_text') }} as decision_label
     from paper_rows
     inner join editions on paper_rows.edition_id = editions.edition_id
     inner join precedence on paper_rows.source = precedence.source
@@ -165,15 +157,18 @@ judged as (
 
     select
         labelled.*,
-        -- The venue text is the real status; the invitations tell what happened while it still reads as a submission.
+        -- The venue text is the real status. While it still reads as a submission, a decision note and then the
+        -- invitations tell what happened.
         case
-            when coalesce(venue_labels.status, 'under_review') != 'under_review' then venue_labels.status
+            when coalesce(by_status.status, 'under_review') != 'under_review' then by_status.status
+            when by_decision.status is not null then by_decision.status
             when contains(invitation, 'Withdrawn_Submission') then 'withdrawn'
             when contains(invitation, 'Desk_Rejected_Submission') then 'desk_rejected'
-            else venue_labels.status
+            else by_status.status
         end as status,
-        venue_labels.decision,
-        labelled.status_text is not null and venue_labels.status is null as has_unknown_status,
+        coalesce(by_status.decision, by_decision.decision) as decision,
+        (status_label is not null and by_status.status is null)
+        or (decision_label is not null and by_decision.status is null) as has_unknown_status,
         case
             when record_problem is not null then record_problem
             when paper_id is null and source = 'hub_dataset' then 'the URL holds no OpenReview forum id'
@@ -181,7 +176,7 @@ judged as (
             when not contains(lower(invitation), lower(venue_id))
                 then 'the invitation belongs to another venue than ' || venue_id
             when
-                venue_labels.status is null
+                by_status.status is null
                 and (
                     not contains(lower(venue_text), lower(venue || ' ' || year))
                     or starts_with(status_label, 'workshop ')
@@ -189,7 +184,8 @@ judged as (
                 then 'the venue text names another venue or year than ' || venue || ' ' || year
         end as own_problem
     from labelled
-    left join venue_labels on labelled.status_label = venue_labels.label
+    left join venue_labels as by_status on labelled.status_label = by_status.label
+    left join venue_labels as by_decision on labelled.decision_label = by_decision.label
 
 ),
 

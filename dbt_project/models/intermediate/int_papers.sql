@@ -50,7 +50,7 @@ decisions as (
         first(ranked.decision order by ranked.status_priority, ranked.decision_rank, ranked.fullness_rank) as decision
     from ranked
     inner join merged on ranked.paper_id = merged.paper_id
-    where ranked.decision is not null and ranked.status = merged.status
+    where ranked.decision is not null and ranked.status = merged.status and merged.status in ('accepted', 'workshop')
     group by ranked.paper_id
 
 ),
