@@ -118,7 +118,7 @@ def make_marts(warehouse: Warehouse, ratings: Ratings, *, is_synthetic: bool = F
             create table authors (author_id varchar, display_name varchar);
             create table edition_figures (
                 edition_id varchar, figure varchar, value double, published_low double, published_high double,
-                is_in_agreement boolean, published_by varchar, published_on date
+                is_in_agreement boolean, published_by varchar, published_on varchar
             );
             insert into edition_figures values
                 ('test-2026', 'review_count', 5, 5, 5, true, 'the chairs', '2026-03-31'),
@@ -180,6 +180,8 @@ def test_a_candidate_holds_one_file_per_mart_or_edition_and_publishes_nothing(
     assert candidate.folder == warehouse.candidates / candidate.release_id
     assert sorted(str(path.relative_to(candidate.release)) for path in candidate.release.rglob("*.*")) == [
         "authors.parquet",
+        "edition_figures/test-2025.parquet",
+        "edition_figures/test-2026.parquet",
         "editions.parquet",
         "peer_reviews.duckdb",
         "reviews/test-2025.parquet",
@@ -225,6 +227,7 @@ def test_the_database_is_closed_plain_and_says_which_release_it_is(warehouse: Wa
         ).fetchall()
     assert dict(tables) == {
         "authors": "One identity.",
+        "edition_figures": None,
         "editions": "One venue-year.",
         "publication": "One release: which one this database is.",
         "reviews": "One official review; it's anonymous.",
@@ -236,12 +239,13 @@ def test_the_same_marts_give_byte_identical_parquet(warehouse: Warehouse, build:
     def hashes() -> dict[str, str]:
         candidate = build(FIRST)
         assert candidate is not None
-        found = {path.name: sha256(path) for path in candidate.release.rglob("*.parquet")}
+        release = candidate.release
+        found = {str(path.relative_to(release)): sha256(path) for path in release.rglob("*.parquet")}
         shutil.rmtree(warehouse.candidates)
         return found
 
     first = hashes()
-    assert len(first) == 4
+    assert len(first) == 6
     assert hashes() == first
 
 
@@ -277,7 +281,7 @@ def test_a_whole_build_begins_with_an_empty_database(warehouse: Warehouse) -> No
 
 def test_row_counts_are_those_of_the_marts(warehouse: Warehouse) -> None:
     make_marts(warehouse, FIRST)
-    assert releases.row_counts(warehouse) == {"authors": 1, "editions": 2, "reviews": 5}
+    assert releases.row_counts(warehouse) == {"authors": 1, "edition_figures": 2, "editions": 2, "reviews": 5}
 
 
 def test_what_a_crash_left_of_a_candidate_is_cleared(warehouse: Warehouse, build: Build) -> None:
@@ -299,7 +303,7 @@ def test_promotion_switches_everything_at_once(warehouse: Warehouse, publish: Pu
     assert warehouse.current.readlink() == Path("releases") / release_id
     assert warehouse.database.readlink() == Path("current") / "peer_reviews.duckdb"
     assert releases.current_id(warehouse) == release_id
-    assert releases.verify(folder) == 5
+    assert releases.verify(folder) == 7
     assert all(path.stat().st_mode & 0o222 == 0 for path in folder.rglob("*") if path.is_file())
     assert list(warehouse.candidates.iterdir()) == []
     with duckdb.connect(warehouse.database, read_only=True) as connection:
@@ -325,6 +329,8 @@ def test_the_manifest_says_what_the_release_is_and_was_made_from(warehouse: Ware
     files = {file["path"]: file for file in manifest["files"]}
     assert {path: file["rows"] for path, file in files.items()} == {
         "authors.parquet": 1,
+        "edition_figures/test-2025.parquet": 0,
+        "edition_figures/test-2026.parquet": 2,
         "editions.parquet": 2,
         "peer_reviews.duckdb": None,
         "reviews/test-2025.parquet": 2,
@@ -357,6 +363,10 @@ def test_the_manifest_says_what_the_release_is_and_was_made_from(warehouse: Ware
         ("test-2026", 1, 0),
     ]
     assert manifest["gate"] == PASSED
+    assert [(figure["figure"], figure["value"]) for figure in manifest["figures"]] == [
+        ("accepted_count", None),
+        ("review_count", 5.0),
+    ]
     assert {"peer-review-warehouse", "dbt-core", "duckdb", "great-expectations"} <= manifest["versions"].keys()
     readme = (folder / "README.md").read_text()
     for words in (
@@ -575,7 +585,7 @@ def test_a_promotion_that_died_before_the_rename_is_done_again(
 
 def test_verify_names_every_file_that_is_not_as_published(warehouse: Warehouse, publish: Publish) -> None:
     folder = warehouse.releases / publish(FIRST)
-    assert releases.verify(folder) == 5
+    assert releases.verify(folder) == 7
     for file in folder.rglob("*.parquet"):
         file.chmod(0o644)
     (folder / "reviews" / "test-2025.parquet").unlink()
@@ -682,6 +692,7 @@ def test_previous_rows_are_those_of_the_current_release(warehouse: Warehouse, pu
     publish(FIRST)
     assert releases.previous_rows(warehouse) == {
         "authors": {"*": 1},
+        "edition_figures": {"test-2025": 0, "test-2026": 2},
         "editions": {"*": 2},
         "reviews": {"test-2025": 2, "test-2026": 3},
     }
@@ -731,13 +742,13 @@ Command = Callable[..., tuple[int, str, str]]
 def test_list(command: Command, publish: Publish) -> None:
     assert command("list") == (0, "", "")
     first, second = publish(FIRST), publish(SECOND)
-    expected = f"  {first}  1 authors, 2 editions, 5 reviews\n* {second}  1 authors, 2 editions, 5 reviews\n"
+    expected = f"  {first}  1 authors, 2 edition_figures, 2 editions, 5 reviews\n* {second}  1 authors, 2 edition_figures, 2 editions, 5 reviews\n"
     assert command("list") == (0, expected, "")
 
 
 def test_verify_command(command: Command, publish: Publish, warehouse: Warehouse) -> None:
     first, second = publish(FIRST), publish(SECOND)
-    as_published = [f"{release_id}: 5 files are as published\n" for release_id in (first, second)]
+    as_published = [f"{release_id}: 7 files are as published\n" for release_id in (first, second)]
     assert command("verify") == (0, "".join(as_published), "")
     assert command("verify", second) == (0, as_published[1], "")
     (warehouse.releases / second / "editions.parquet").unlink()
