@@ -428,3 +428,8 @@ def redact_emails(text: str) -> str:
 def unescape_html(text: str) -> str:
     """HTML entities (`&amp;`, `&#39;`) as the characters that they stand for; the text is otherwise left alone."""
     return html.unescape(text) if "&" in text else text
+
+
+def word_count(text: str) -> int:
+    """The number of words: runs of characters that are no white space."""
+    return len(text.split())

@@ -12,7 +12,7 @@ papers as (
 
 ),
 
--- What each source says of a paper, each from its fullest row.
+-- What each source says of a paper, each value from the fullest row that has it.
 statements as (
 
     select
@@ -20,7 +20,7 @@ statements as (
         source,
         first(status order by fullness_rank) filter (where status is not null) as status,
         first(decision order by decision_rank, fullness_rank) filter (where decision is not null) as decision,
-        first(title order by fullness_rank) as title
+        first(title order by fullness_rank) filter (where title is not null) as title
     from paper_rows
     group by paper_id, source
 

@@ -1,3 +1,5 @@
+{{ in_source_order() }}
+
 with hub_texts as (
 
     select

@@ -1,3 +1,5 @@
+{{ in_source_order() }}
+
 with items as (
 
     select
@@ -90,7 +92,7 @@ counted as (
 
     select
         *,
-        {{ word_count(['summary', 'strengths', 'weaknesses', 'questions', 'main_text']) }} as word_count
+        word_count(concat_ws(' ', summary, strengths, weaknesses, questions, main_text)) as word_count
     from chosen
 
 ),
