@@ -64,7 +64,7 @@ def _editions() -> Groups:
             expect.between("most_reviews", None, 20, "warning", "the most reviews of one paper"),
             expect.between("mean_title_length", 30, 150, "warning", "mean length of titles"),
             expect.between("longest_title", None, 500, "warning", "length of the longest title"),
-            expect.between("mean_abstract_length", 500, 2_500, "warning", "mean length of abstracts"),
+            expect.between("mean_abstract_length", 300, 2_500, "warning", "mean length of abstracts"),
             expect.between("longest_abstract", None, 20_000, "warning", "length of the longest abstract"),
             expect.between("placeholder_share", None, 0.2, "warning", "share of placeholder abstracts"),
             # An unknown status text is kept and counted; a new spelling belongs into the seed.
@@ -116,7 +116,7 @@ SUITE = Suite(
                         max(title_length) as longest_title,
                         avg(abstract_length) filter (where not is_placeholder_abstract) as mean_abstract_length,
                         max(abstract_length) as longest_abstract,
-                        avg(is_placeholder_abstract::integer) as placeholder_share,
+                        avg(is_placeholder_abstract::integer) filter (where abstract_length > 0) as placeholder_share,
                         avg(has_unknown_status::integer) as unknown_status_share
                     from papers
                     group by edition_id

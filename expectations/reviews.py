@@ -34,12 +34,7 @@ def _rows() -> Groups:
             expect.between("rating", 0, 10),
             expect.one_of("is_rating_off_scale", [False], "warning", "rating must be on its edition's scale"),
             expect.between("confidence", 1, 5, "warning"),
-            expect.between("soundness", 1, 4, "warning"),
-            expect.between("presentation", 1, 4, "warning"),
-            expect.between("contribution", 1, 4, "warning"),
-            expect.between("correctness", 1, 4, "warning"),
-            expect.between("technical_novelty", 1, 4, "warning"),
-            expect.between("empirical_novelty", 1, 4, "warning"),
+            expect.absent("odd_scores", "sub-scores should be between 1 and 4", "warning"),
             expect.holds("is_text_told", "has_text must say whether there are words"),
             expect.numbers(),
         ],
@@ -64,7 +59,7 @@ def _editions() -> Groups:
             expect.between("rating_mean", 3, 7, "warning", "mean rating"),
             expect.between("rating_stddev", 0.8, 3.5, "warning", "standard deviation of ratings"),
             expect.between("confidence_mean", 2, 5, "warning", "mean confidence"),
-            expect.between("mean_word_count", 100, 1_500, "warning", "mean words of a review with text"),
+            expect.between("mean_word_count", 50, 1_500, "warning", "mean words of a review with text"),
             expect.between("largest_word_count", None, 20_000, "warning", "words of the longest review"),
         ],
     }
@@ -81,12 +76,14 @@ _MISSING = expect.missing(
     "row_number",
     "item_number",
 )
+_SCORES = ("soundness", "presentation", "contribution", "correctness", "technical_novelty", "empirical_novelty")
+_ODD_SCORES = expect.named({score: f"{score} not between 1 and 4" for score in _SCORES}, "odd_scores")
 _TOO_SMALL = expect.too_small({"word_count": 0, "row_number": 1, "item_number": 0})
 
 SUITE = Suite(
     columns=f"""
-        review_id, paper_id, edition_id, reviewer_label, rating, is_rating_off_scale, confidence, soundness,
-        presentation, contribution, correctness, technical_novelty, empirical_novelty, word_count,
+        review_id, paper_id, edition_id, reviewer_label, rating, is_rating_off_scale, confidence, word_count,
+        {_ODD_SCORES},
         has_text is not distinct from (word_count > 0) as is_text_told, {_MISSING}, {_TOO_SMALL}
     """,
     batches=(

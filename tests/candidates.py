@@ -6,6 +6,7 @@ SQL that changes the marts before derived figures are computed, before the files
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from pipelines.settings import PROJECT_DIR
 CONTRACT = PROJECT_DIR / "dbt_project" / "models" / "marts" / "_marts.yml"
 
 
+@cache
 def contract() -> dict[str, list[dict[str, Any]]]:
     models = yaml.safe_load(CONTRACT.read_text(encoding="utf-8"))["models"]
     return {model["name"]: model["columns"] for model in models}
