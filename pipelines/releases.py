@@ -559,12 +559,16 @@ def row_counts(warehouse: Warehouse) -> dict[str, int]:
 
 
 def previous_rows(warehouse: Warehouse) -> dict[str, dict[str, int]] | None:
-    """Rows of each mart and edition in the current release (`*` for a mart that spans editions), or None."""
+    """Rows of each mart and edition in the current release (`*` for a mart that spans editions).
+
+    None where there is none, or where it is synthetic: the first real release has nothing to be compared with.
+    """
     current = current_id(warehouse)
-    if current is None:
+    manifest = read_manifest(warehouse.releases / current) if current else None
+    if manifest is None or manifest["is_synthetic"]:
         return None
     rows: dict[str, dict[str, int]] = {}
-    for file in read_manifest(warehouse.releases / current)["files"]:
+    for file in manifest["files"]:
         path = Path(file["path"])
         if path.suffix == ".parquet":
             is_split = path.parent.name != ""

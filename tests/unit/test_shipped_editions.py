@@ -83,10 +83,15 @@ def test_an_edition_has_the_sources_of_its_year(edition_id: str) -> None:
 
     assert edition_id == f"{edition.venue.lower()}-{edition.year}"
     assert edition.venue_id == venue_id
-    assert tuple(source.kind for source in edition.sources) == kinds
-    assert all(source.name == source.kind for source in edition.sources)
-    (notes,) = (source for source in edition.sources if isinstance(source, OpenReviewSource))
-    assert notes.submissions == f"{venue_id}/-/{invitation}"
+    assert tuple(dict.fromkeys(source.kind for source in edition.sources)) == kinds
+    notes = {source.name: source for source in edition.sources if isinstance(source, OpenReviewSource)}
+    assert notes["openreview"].submissions == f"{venue_id}/-/{invitation}"
+    # What was withdrawn or rejected at the desk has an invitation of its own in version 1 of the API.
+    asides = {name: source.submissions for name, source in notes.items() if name != "openreview"}
+    has_asides = edition.venue == "ICLR" and 2018 <= edition.year <= 2023
+    assert ("openreview_withdrawn" in asides) == has_asides
+    assert ("openreview_desk_rejected" in asides) == (has_asides and edition.year >= 2020)
+    assert all(submissions.startswith(f"{venue_id}/-/") for submissions in asides.values())
 
 
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=EDITIONS)

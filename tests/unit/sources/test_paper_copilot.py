@@ -164,7 +164,7 @@ def test_a_page_and_a_missing_file(server: FileServer, into: Path) -> None:
     server.misbehave(f"/mirror/{FILE}", html())
     assert "HTML page" in refused(into, base_url=server.url("/mirror"))
     server.misbehave(f"/mirror/{FILE}", status(404))
-    assert "404" in refused(into, base_url=server.url("/mirror"))
+    assert "no such file upstream" in refused(into, base_url=server.url("/mirror"))
 
 
 def test_a_body_cut_without_a_sign(server: FileServer, into: Path) -> None:
