@@ -23,6 +23,7 @@ from pipelines.contracts import (
     REVIEW_FIELDS,
     AnyContract,
     CheckedFile,
+    ContractError,
     JsonContract,
     check_files,
     check_records,
@@ -151,6 +152,7 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
     if not current:
         raise NothingLanded(f"Nothing has landed for {edition.id}; materialise that edition's asset 'landed' first.")
     missing = [source.name for source in edition.sources if source.name not in current]
+    _refuse_twins(edition, current)
     wanted = _wanted_rows(edition, current)
     rows = {name: snapshot.record.rows for name, (_, snapshot) in current.items()}
     ids = {name: snapshot.record.snapshot_id for name, (_, snapshot) in current.items()}
@@ -191,6 +193,18 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
             raise
         connection.execute("checkpoint")
     return Staged(edition.id, True, rows, ids, unknown, missing)
+
+
+def _refuse_twins(edition: Edition, current: dict[str, tuple[AnyContract, Snapshot]]) -> None:
+    """Snapshot and row number tell an edition's rows apart, so the same bytes cannot be two of its sources."""
+    by_snapshot: dict[str, str] = {}
+    for name, (_, snapshot) in current.items():
+        twin = by_snapshot.setdefault(snapshot.record.snapshot_id, name)
+        if twin != name:
+            raise ContractError(
+                f"{edition.id}: the sources {twin!r} and {name!r} are the same bytes (snapshot "
+                f"{snapshot.record.snapshot_id}); take one of them out of the editions file."
+            )
 
 
 def _wanted_rows(

@@ -46,8 +46,7 @@ def test_the_projects_own_file_is_valid() -> None:
     assert editions.ids[0] == "sample"
     assert editions["sample"].is_synthetic
     assert not editions["iclr-2026"].is_synthetic
-    (source, *_) = editions["iclr-2026"].sources
-    assert isinstance(source, HuggingFaceSource)
+    (source,) = (source for source in editions["iclr-2026"].sources if isinstance(source, HuggingFaceSource))
     assert (source.dataset, source.files, source.revision) == ("davidheineman/iclr-2026", "data/*.parquet", "main")
 
 

@@ -418,3 +418,12 @@ def test_staged_files_are_verified_before_models_read_them(
     file.unlink()
     with pytest.raises(LandingError, match="is not the file that landed"):
         verify()
+
+
+def test_the_same_bytes_cannot_be_two_sources(edition: Edition, land: Land, warehouse: Warehouse) -> None:
+    source = edition.sources[0]
+    twice = edition.model_copy(update={"sources": [source, source.model_copy(update={"name": "again"})]})
+    land(edition)
+    land(edition.model_copy(update={"sources": [twice.sources[1]]}))
+    with pytest.raises(ContractError, match="'files' and 'again' are the same bytes"):
+        stage(twice, editions_of(twice), warehouse=warehouse, log=print)
