@@ -156,7 +156,9 @@ def land(
                 raise LandingError(
                     f"{edition.id}/{source.name}: the source reported no change, yet nothing has landed."
                 )
-            return before, False
+            # The same bytes may have another date now, by the editions file.
+            dated = before.record.model_copy(update={"as_of": source.as_of or before.record.as_of})
+            return Snapshot(before.folder, dated), _note_pull(place, before.record, dated)
         try:
             record = _record(edition, source, fetched, warehouse)
         except LandingError:
@@ -175,9 +177,15 @@ def land(
 
 
 def current_snapshot(warehouse: Warehouse, edition_id: str, source: str) -> Snapshot | None:
-    """The snapshot that the source showed when it was last pulled, or None where nothing has landed."""
+    """The snapshot that the source showed when it was last pulled, dated as by that pull; None where nothing landed."""
     pulls = _pulls(warehouse.landing / edition_id / source)
-    return _read(warehouse.landing / edition_id / source / pulls[-1]["snapshot_id"]) if pulls else None
+    if not pulls:
+        return None
+    snapshot = _read(warehouse.landing / edition_id / source / pulls[-1]["snapshot_id"])
+    pull = pulls[-1]
+    as_of = datetime.fromisoformat(pull["as_of"]) if pull["as_of"] else None
+    told = {"revision": pull["revision"], "etag": pull["etag"], "as_of": as_of}
+    return Snapshot(snapshot.folder, snapshot.record.model_copy(update=told))
 
 
 def find(warehouse: Warehouse, edition_id: str, source: str, snapshot_id: str) -> Snapshot:

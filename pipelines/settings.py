@@ -8,7 +8,13 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import click
+
 PROJECT_DIR = Path(__file__).resolve().parent.parent
+
+
+class SettingsError(click.ClickException):
+    """A variable that cannot be used, in one sentence; Dagster's and our own CLI print it without a traceback."""
 
 
 def _path(variable: str, default: Path) -> Path:
@@ -23,7 +29,7 @@ def _number(variable: str, default: float) -> float:
     try:
         return float(given)
     except ValueError:
-        raise ValueError(f"{variable}={given!r} is not a number; set it to a number such as {default:g}.") from None
+        raise SettingsError(f"{variable}={given!r} is not a number; set it to one such as {default:g}.") from None
 
 
 @dataclass(frozen=True)

@@ -330,3 +330,15 @@ def test_snapshots_are_all_that_landed(warehouse: Warehouse, land: Land, edition
     second = land(edition)
     found = {snapshot.record.snapshot_id for snapshot in snapshots(warehouse, "test-2026", "files")}
     assert found == {first.record.snapshot_id, second.record.snapshot_id}
+
+
+def test_a_new_date_in_the_editions_file_dates_the_same_bytes_anew(
+    upstream: Path, land: Land, warehouse: Warehouse
+) -> None:
+    land(files_edition(upstream))
+    dated = {"kind": "files", "path": str(upstream), "as_of": "2025-11-21"}
+    assert land(files_edition(upstream, sources=[dated])).record.as_of == datetime(2025, 11, 21, tzinfo=UTC)
+    snapshot = current_snapshot(warehouse, "test-2026", "files")
+    assert snapshot is not None
+    assert snapshot.record.as_of == datetime(2025, 11, 21, tzinfo=UTC)
+    assert len(snapshots(warehouse, "test-2026", "files")) == 1

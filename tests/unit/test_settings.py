@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.settings import PROJECT_DIR, Settings, SettingsError
 
 
 def test_defaults_lead_into_the_project(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_an_empty_variable_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_number_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCK_WAIT_SECONDS", "ten minutes")
-    with pytest.raises(ValueError, match=r"LOCK_WAIT_SECONDS='ten minutes' is not a number.*such as 600"):
+    with pytest.raises(SettingsError, match=r"LOCK_WAIT_SECONDS='ten minutes' is not a number.*such as 600"):
         Settings()
 
 
