@@ -1,4 +1,4 @@
-{{ config(meta = {'dagster': {'ref': {'name': 'int_row_conservation'}}}) }}
+{{ config(meta = {'dagster': {'ref': {'name': 'row_conservation'}}}) }}
 
 -- A crawl's records are papers, reviews or notes, and together as many as landed.
 with snapshots as (
@@ -12,11 +12,11 @@ counted as (
 
     select
         edition_id,
-        snapshot_id,
+        snapshot_number,
         sum(rows_in) as rows_in
-    from {{ ref('int_row_conservation') }}
+    from {{ ref('row_conservation') }}
     where source = 'openreview' and row_kind != 'author'
-    group by edition_id, snapshot_id
+    group by edition_id, snapshot_number
 
 )
 
@@ -24,5 +24,5 @@ select
     snapshots.*,
     counted.rows_in
 from snapshots
-left join counted using (edition_id, snapshot_id)
+left join counted using (edition_id, snapshot_number)
 where snapshots.row_count != coalesce(counted.rows_in, 0)

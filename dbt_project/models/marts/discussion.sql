@@ -5,24 +5,32 @@ with notes as (
 
 ),
 
+snapshots as (
+
+    select * from {{ ref('stg_snapshots') }}
+
+),
+
 final as (
 
     select
-        note_id,
-        paper_id,
-        edition_id,
-        reply_to,
-        kind,
-        author_label,
-        title,
-        decision_text,
-        main_text,
-        created_at,
-        modified_at,
-        source,
-        snapshot_id,
-        row_number
+        notes.note_id,
+        notes.paper_id,
+        notes.edition_id,
+        notes.reply_to,
+        notes.kind,
+        notes.author_label,
+        notes.title,
+        notes.decision_text,
+        notes.main_text,
+        notes.created_at,
+        notes.modified_at,
+        notes.source,
+        snapshots.snapshot_number,
+        notes.row_number
     from notes
+    inner join snapshots
+        on notes.edition_id = snapshots.edition_id and notes.snapshot_id = snapshots.snapshot_id
 
 )
 

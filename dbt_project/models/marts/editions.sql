@@ -51,7 +51,7 @@ conserved as (
         sum(rows_merged) filter (where row_kind = 'paper') as merged_paper_row_count,
         sum(rows_merged) filter (where row_kind = 'review') as merged_review_row_count,
         sum(rows_quarantined) as quarantined_row_count
-    from {{ ref('int_row_conservation') }}
+    from {{ ref('row_conservation') }}
     group by edition_id
 
 ),

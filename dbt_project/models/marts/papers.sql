@@ -44,6 +44,12 @@ ratings as (
 
 ),
 
+snapshots as (
+
+    select * from {{ ref('stg_snapshots') }}
+
+),
+
 -- Papers of the Hub stream past the narrow tables; papers that it does not have follow.
 texts as (
 
@@ -113,9 +119,10 @@ final as (
         chosen.merged_row_count::integer as merged_row_count,
         chosen.source,
         chosen.sources,
-        chosen.snapshot_id,
+        snapshots.snapshot_number,
         chosen.row_number
     from chosen
+    inner join snapshots on chosen.edition_id = snapshots.edition_id and chosen.snapshot_id = snapshots.snapshot_id
     left join ratings on chosen.paper_id = ratings.paper_id
 
 )

@@ -130,13 +130,36 @@ from_json_sources as (
 
 ),
 
-final as (
+set_aside as (
 
     select * from from_hub
     union all
     select * from from_json_sources
 
+),
+
+snapshots as (
+
+    select * from {{ ref('stg_snapshots') }}
+
+),
+
+final as (
+
+    select
+        set_aside.edition_id,
+        snapshots.snapshot_number,
+        set_aside.row_number,
+        set_aside.row_kind,
+        set_aside.item_number,
+        set_aside.source,
+        set_aside.reason,
+        set_aside.row_json
+    from set_aside
+    inner join snapshots
+        on set_aside.edition_id = snapshots.edition_id and set_aside.snapshot_id = snapshots.snapshot_id
+
 )
 
 select * from final
-order by edition_id, snapshot_id, row_number, row_kind, item_number
+order by edition_id, snapshot_number, row_number, row_kind, item_number

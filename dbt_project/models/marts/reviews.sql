@@ -18,6 +18,12 @@ reviews as (
 
 ),
 
+snapshots as (
+
+    select * from {{ ref('stg_snapshots') }}
+
+),
+
 -- The item of the Hub's that each review takes its texts from, where the Hub has it.
 hub_items as (
 
@@ -76,6 +82,7 @@ chosen as (
 
     select
         reviews.*,
+        snapshots.snapshot_number,
         coalesce(openreview.summary, texts.summary) as summary,
         coalesce(openreview.strengths, texts.strengths) as strengths,
         coalesce(openreview.weaknesses, texts.weaknesses) as weaknesses,
@@ -84,6 +91,7 @@ chosen as (
         texts.reviewed_at as hub_reviewed_at
     from texts
     inner join reviews on texts.review_id = reviews.review_id
+    inner join snapshots on reviews.edition_id = snapshots.edition_id and reviews.snapshot_id = snapshots.snapshot_id
     left join openreview on texts.review_id = openreview.review_id
 
 ),
@@ -125,7 +133,7 @@ final as (
         coalesce(reviewed_at, hub_reviewed_at) as reviewed_at,
         modified_at,
         source,
-        snapshot_id,
+        snapshot_number,
         row_number,
         item_number::integer as item_number
     from counted

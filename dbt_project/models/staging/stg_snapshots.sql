@@ -14,6 +14,7 @@ renamed as (
 
     select
         edition_id,
+        row_number() over (partition by edition_id order by dataset_schema, source)::integer as snapshot_number,
         dataset_schema as source,
         snapshot_id,
         as_of_at,

@@ -1,5 +1,3 @@
-{% set keys = ['edition_id', 'source', 'snapshot_id', 'row_kind'] %}
-
 with snapshots as (
 
     select * from {{ ref('stg_snapshots') }}
@@ -11,7 +9,6 @@ rows_in as (
 
     select
         edition_id,
-        source,
         snapshot_id,
         'paper' as row_kind,
         row_count as rows_in
@@ -20,7 +17,6 @@ rows_in as (
     union all
     select
         edition_id,
-        'hub_dataset' as source,
         snapshot_id,
         unnest(['review', 'author']) as row_kind,
         unnest([coalesce(sum(len(reviews)), 0)::bigint, coalesce(sum(len(authors)), 0)::bigint]) as rows_in
@@ -30,7 +26,6 @@ rows_in as (
     union all
     select
         edition_id,
-        source,
         snapshot_id,
         case
             when kind = 'review' then 'review'
@@ -43,7 +38,6 @@ rows_in as (
     union all
     select
         edition_id,
-        source,
         snapshot_id,
         'review' as row_kind,
         count(*) as rows_in
@@ -53,7 +47,6 @@ rows_in as (
     {% for source in ['openreview', 'paper_copilot', 'conference_site'] %}
     select
         edition_id,
-        source,
         snapshot_id,
         'author' as row_kind,
         count(*) as rows_in
@@ -72,8 +65,7 @@ rows_in_marts as (
     }.items() %}
     select
         edition_id,
-        source,
-        snapshot_id,
+        snapshot_number,
         '{{ row_kind }}' as row_kind,
         count(*) as rows_in_marts
     from {{ ref(mart) }}
@@ -87,8 +79,7 @@ quarantined as (
 
     select
         edition_id,
-        source,
-        snapshot_id,
+        snapshot_number,
         row_kind,
         count(*) as rows_quarantined
     from {{ ref('quarantined_rows') }}
@@ -104,7 +95,6 @@ merged as (
     }.items() %}
     select
         edition_id,
-        source,
         snapshot_id,
         '{{ row_kind }}' as row_kind,
         count(*) as rows_merged
@@ -116,22 +106,41 @@ merged as (
 
 ),
 
+numbered as (
+
+    select
+        snapshots.edition_id,
+        snapshots.snapshot_number,
+        snapshots.source,
+        rows_in.row_kind,
+        rows_in.rows_in,
+        merged.rows_merged
+    from snapshots
+    inner join rows_in on snapshots.edition_id = rows_in.edition_id and snapshots.snapshot_id = rows_in.snapshot_id
+    left join merged
+        on
+            rows_in.edition_id = merged.edition_id
+            and rows_in.snapshot_id = merged.snapshot_id
+            and rows_in.row_kind = merged.row_kind
+
+),
+
 final as (
 
     select
-        rows_in.edition_id,
-        rows_in.source,
-        rows_in.snapshot_id,
-        rows_in.row_kind,
-        rows_in.rows_in,
-        coalesce(rows_in_marts.rows_in_marts, 0) as rows_in_marts,
-        coalesce(merged.rows_merged, 0) as rows_merged,
-        coalesce(quarantined.rows_quarantined, 0) as rows_quarantined
-    from rows_in
-    left join rows_in_marts using ({{ keys | join(', ') }})
-    left join merged using ({{ keys | join(', ') }})
-    left join quarantined using ({{ keys | join(', ') }})
+        numbered.edition_id,
+        numbered.snapshot_number,
+        numbered.row_kind,
+        numbered.source,
+        numbered.rows_in::bigint as rows_in,
+        coalesce(rows_in_marts.rows_in_marts, 0)::bigint as rows_in_marts,
+        coalesce(numbered.rows_merged, 0)::bigint as rows_merged,
+        coalesce(quarantined.rows_quarantined, 0)::bigint as rows_quarantined
+    from numbered
+    left join rows_in_marts using (edition_id, snapshot_number, row_kind)
+    left join quarantined using (edition_id, snapshot_number, row_kind)
 
 )
 
 select * from final
+order by edition_id, snapshot_number, row_kind
