@@ -31,6 +31,8 @@ SUITE_MODULES: Mapping[str, str] = MappingProxyType(
         "paper_authors": "expectations.paper_authors",
         "paper_links": "expectations.paper_links",
         "quarantined_rows": "expectations.quarantined_rows",
+        "snapshots": "expectations.snapshots",
+        "row_conservation": "expectations.row_conservation",
         "paper_keywords": "expectations.paper_keywords",
         "discussion": "expectations.discussion",
         "paper_source_values": "expectations.paper_source_values",

@@ -220,10 +220,10 @@ def _quarantined() -> Groups:
 
 QUARANTINED = Batch(
     name="keys",
-    key=("edition_id", "snapshot_id", "row_number", "row_kind", "item_number"),
+    key=("edition_id", "snapshot_number", "row_number", "row_kind", "item_number"),
     query="""
         select
-            edition_id, snapshot_id, row_number, row_kind, item_number,
+            edition_id, snapshot_number, row_number, row_kind, item_number,
             case when edition_id not in (select edition_id from editions) then edition_id end
                 as edition_id_without_edition
         from quarantined_rows

@@ -43,7 +43,7 @@ def _editions() -> Groups:
 SUITE = Suite(
     columns=f"""
         note_id, paper_id, edition_id, kind, main_text is not null or decision_text is not null as has_text,
-        {expect.missing("note_id", "paper_id", "edition_id", "kind", "source", "snapshot_id", "row_number")},
+        {expect.missing("note_id", "paper_id", "edition_id", "kind", "source", "snapshot_number", "row_number")},
         {expect.too_small({"row_number": 1})}
     """,
     batches=(

@@ -53,7 +53,7 @@ def _editions() -> Groups:
 
 
 _MISSING = expect.missing(
-    "paper_id", "position", "edition_id", "name", "author_id", "source", "snapshot_id", "row_number"
+    "paper_id", "position", "edition_id", "name", "author_id", "source", "snapshot_number", "row_number"
 )
 _TOO_SMALL = expect.too_small({"position": 1, "row_number": 1})
 

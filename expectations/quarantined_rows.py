@@ -22,7 +22,7 @@ def _rows() -> Groups:
             expect.between("reason_length", 1),
         ],
         "keys": [
-            expect.unique("edition_id", "snapshot_id", "row_number", "row_kind", "item_number"),
+            expect.unique("edition_id", "snapshot_number", "row_number", "row_kind", "item_number"),
             expect.in_own_file(),
         ],
         "values": [
@@ -49,12 +49,12 @@ def _editions() -> Groups:
     }
 
 
-_MISSING = expect.missing("snapshot_id", "row_number", "row_kind", "item_number", "edition_id", "source", "reason")
+_MISSING = expect.missing("snapshot_number", "row_number", "row_kind", "item_number", "edition_id", "source", "reason")
 _TOO_SMALL = expect.too_small({"row_number": 1, "item_number": 0})
 
 SUITE = Suite(
     columns=f"""
-        snapshot_id, row_number, row_kind, item_number, edition_id, {_MISSING}, {_TOO_SMALL},
+        snapshot_number, row_number, row_kind, item_number, edition_id, {_MISSING}, {_TOO_SMALL},
         length(trim(reason)) as reason_length,
         case row_kind
             when 'author' then item_number >= 1
@@ -68,7 +68,7 @@ SUITE = Suite(
     batches=(
         Batch(
             name="rows",
-            key=("edition_id", "snapshot_id", "row_number", "row_kind", "item_number"),
+            key=("edition_id", "snapshot_number", "row_number", "row_kind", "item_number"),
             query="select * exclude (row_hash) from quarantined_rows",
             expectations=_rows,
             may_be_empty=True,

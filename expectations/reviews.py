@@ -72,7 +72,7 @@ _MISSING = expect.missing(
     "has_text",
     "word_count",
     "source",
-    "snapshot_id",
+    "snapshot_number",
     "row_number",
     "item_number",
 )

@@ -188,13 +188,17 @@ def current_snapshot(warehouse: Warehouse, edition_id: str, source: str) -> Snap
     return Snapshot(snapshot.folder, snapshot.record.model_copy(update=told))
 
 
-def find(warehouse: Warehouse, edition_id: str, source: str, snapshot_id: str) -> Snapshot:
-    """A landed snapshot by its id.
+def find(warehouse: Warehouse, edition_id: str, snapshot_id: str) -> Snapshot:
+    """An edition's landed snapshot by its id.
 
     Raises:
         LandingError: it is not there.
     """
-    return _read(warehouse.landing / edition_id / source / snapshot_id)
+    place = warehouse.landing / edition_id
+    found = sorted(place.glob(f"*/{snapshot_id}/snapshot.json"))
+    if not found:
+        raise LandingError(f"{place} has no snapshot {snapshot_id} any more; run again to fetch it.")
+    return _read(found[0].parent)
 
 
 def snapshots(warehouse: Warehouse, edition_id: str, source: str) -> list[Snapshot]:

@@ -374,14 +374,12 @@ def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str
         marts = {mart: _describe_mart(connection, mart) for mart, _, _ in _marts(connection)}
         editions = _rows(connection, "select * from editions order by edition_id")
         figures = _rows(connection, "select * from edition_figures order by edition_id, figure")
-    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-        conservation = _rows(connection, "select * from intermediate.int_row_conservation order by all")
-        staged = _rows(connection, "select edition_id, source, snapshot_id from raw.snapshots order by all")
-    released = {edition["edition_id"] for edition in editions}
+        conservation = _rows(connection, "select * from row_conservation order by all")
+        built_from = _rows(connection, "select edition_id, snapshot_number, snapshot_id from snapshots order by all")
     snapshots = [
-        landing.find(warehouse, row["edition_id"], row["source"], row["snapshot_id"]).record.model_dump(mode="json")
-        for row in staged
-        if row["edition_id"] in released
+        {"snapshot_number": row["snapshot_number"]}
+        | landing.find(warehouse, row["edition_id"], row["snapshot_id"]).record.model_dump(mode="json")
+        for row in built_from
     ]
     paths = [path for path in _files(candidate.release) if path.name not in ("manifest.json", "README.md")]
     names = [str(path.relative_to(candidate.release)) for path in paths]
@@ -457,7 +455,7 @@ def _release_readme(manifest: dict[str, Any]) -> str:
         f"| {name} | {mart['rows']} | {mart['description']} |" for name, mart in manifest["marts"].items()
     )
     conservation = "\n".join(
-        f"| {c['edition_id']} | {c['snapshot_id']} | {c['row_kind']} | {c['rows_in']} | {c['rows_in_marts']} | "
+        f"| {c['edition_id']} | {c['source']} ({c['snapshot_number']}) | {c['row_kind']} | {c['rows_in']} | {c['rows_in_marts']} | "
         f"{c['rows_merged']} | {c['rows_quarantined']} |"
         for c in manifest["conservation"]
     )

@@ -44,7 +44,7 @@ _PAPERS = """
         0 as merged_row_count,
         'hub_dataset' as source,
         ['hub_dataset'] as sources,
-        'abcdef0123456789' as snapshot_id,
+        1 as snapshot_number,
         i as row_number,
         0 as review_count
     from range(1, $papers + 1) as numbers (i)
@@ -66,7 +66,7 @@ _REVIEWS = """
         true as has_text,
         320 as word_count,
         'hub_dataset' as source,
-        'abcdef0123456789' as snapshot_id,
+        1 as snapshot_number,
         i as row_number,
         j as item_number
     from range(1, $papers + 1) as papers (i), range(1, $reviews + 1) as reviews (j)
@@ -81,7 +81,7 @@ _AUTHORS = """
         'Ada Author ' || (row_number * 2 + position) % 17 as name,
         'name:' || lower(name) as author_id,
         source,
-        snapshot_id,
+        snapshot_number,
         row_number
     from papers, range(1, 3) as positions (position)
     where edition_id = $edition_id and not is_blind
@@ -97,7 +97,7 @@ _LINKS = """
 _QUARANTINED = """
     insert into quarantined_rows by name
     select
-        'abcdef0123456789' as snapshot_id,
+        1 as snapshot_number,
         100000 as row_number,
         'review' as row_kind,
         3 as item_number,
@@ -139,7 +139,7 @@ _DISCUSSION = """
         'decision' as kind,
         'Accept (Poster)' as decision_text,
         source,
-        snapshot_id,
+        snapshot_number,
         row_number
     from papers
     where edition_id = $edition_id and decision is not null
@@ -154,13 +154,28 @@ _SOURCE_VALUES = """
     where edition_id = $edition_id and row_number = 1
 """
 
+_SNAPSHOTS = """
+    insert into snapshots by name
+    select
+        $edition_id as edition_id, 1 as snapshot_number, 'hub_dataset' as source,
+        format('{:016x}', $edition) as snapshot_id, $papers as row_count
+"""
+
+_CONSERVATION = """
+    insert into row_conservation by name
+    select
+        $edition_id as edition_id, 1 as snapshot_number, 'paper' as row_kind, 'hub_dataset' as source,
+        $papers as rows_in, $papers as rows_in_marts, 0 as rows_merged, 0 as rows_quarantined
+"""
+
 _FIGURES = """
     insert into edition_figures
     select $edition_id, 'submission_count', 50, 49, 51, true, 'The chairs', '2026-03-31'
 """
 
 _STATEMENTS = (
-    _EDITIONS, _PAPERS, _REVIEWS, _AUTHORS, _LINKS, _QUARANTINED, _KEYWORDS, _DISCUSSION, _SOURCE_VALUES, _FIGURES
+    _EDITIONS, _PAPERS, _REVIEWS, _AUTHORS, _LINKS, _QUARANTINED, _KEYWORDS, _DISCUSSION, _SOURCE_VALUES, _FIGURES,
+    _SNAPSHOTS, _CONSERVATION
 )  # fmt: skip
 
 # Everything that is counted from other rows.

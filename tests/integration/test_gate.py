@@ -180,7 +180,7 @@ def test_samples_stop_at_twenty_keys(tmp_path: Path, warehouse: Warehouse) -> No
          "e.g. paper_id:url=p1-000001:https://github.com/a/b (link_type blog)"),
         ("quarantined_rows", "update quarantined_rows set row_kind = 'other'", "values", "critical",
          "quarantined_rows: row_kind must be one of paper, review, author, note: 1 row fails, "
-         "e.g. edition_id:snapshot_id:row_number:row_kind:item_number="
+         "e.g. edition_id:snapshot_number:row_number:row_kind:item_number="
          "iclr-2021:abcdef0123456789:100000:other:3"),
         ("quarantined_rows", "delete from reviews where row_number > 1; delete from paper_authors where row_number > 1",
          "distributions", "warning",

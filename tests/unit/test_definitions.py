@@ -276,7 +276,7 @@ def test_every_mart_has_a_suite_and_every_suite_a_mart() -> None:
 WHOLE_ROWS = (".raw.hub_dataset", ".raw.json_records")
 TEXT_READERS = {"int_paper_rows", "int_review_rows", "papers", "reviews", "quarantined_rows"}
 # Compares what came in with what came out, and so looks at both ends.
-RECONCILIATION = {"int_row_conservation"}
+RECONCILIATION = {"row_conservation"}
 # Counts the rows of finished marts, for the marts that show counts.
 COUNTS_OF_MARTS = {"int_edition_counts"}
 

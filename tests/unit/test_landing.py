@@ -143,7 +143,7 @@ def test_an_upstream_that_goes_back_is_followed_without_a_third_snapshot(
     ids = [first.record.snapshot_id, second.record.snapshot_id]
     assert [pull["snapshot_id"] for pull in pulls(place)] == [*ids, ids[0]]
     assert current_snapshot(warehouse, "test-2026", "files") == first
-    assert find(warehouse, "test-2026", "files", ids[1]) == second
+    assert find(warehouse, "test-2026", ids[1]) == second
 
 
 @pytest.mark.parametrize("end", [b'{"snapshot_id": "0123', b"\xff\xfe", b""], ids=["cut", "garbage", "without newline"])
@@ -320,7 +320,7 @@ def test_a_source_that_sees_no_change_before_anything_landed_is_an_error(
 
 def test_a_snapshot_that_is_not_there_is_named(warehouse: Warehouse) -> None:
     with pytest.raises(LandingError, match="nope"):
-        find(warehouse, "test-2026", "files", "nope")
+        find(warehouse, "test-2026", "nope")
 
 
 def test_snapshots_are_all_that_landed(warehouse: Warehouse, land: Land, edition: Edition, upstream: Path) -> None:

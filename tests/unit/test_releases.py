@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from pipelines import releases
-from pipelines.landing import sha256
+from pipelines.landing import current_snapshot, sha256
 from pipelines.releases import Candidate, ReleaseError
 from pipelines.settings import Settings
 from pipelines.staging import stage
@@ -48,7 +48,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def staged(warehouse: Warehouse, land: Land, tmp_path: Path) -> None:
-    """Both editions, really landed and staged, and the figures of conservation that dbt would have made."""
+    """Both editions, really landed and staged."""
     editions = [
         files_edition(write_hub_file(tmp_path / f"{year}.parquet", [hub_row(year)]), f"test-{year}", year=year)
         for year in (2025, 2026)
@@ -56,16 +56,6 @@ def staged(warehouse: Warehouse, land: Land, tmp_path: Path) -> None:
     for edition in editions:
         land(edition)
         stage(edition, editions_of(*editions), warehouse=warehouse, log=lambda message: None)
-    with warehouse.connect(warehouse.working_database) as connection:
-        connection.execute(
-            """
-            create schema intermediate;
-            create table intermediate.int_row_conservation as
-            select edition_id, snapshot_id, 'paper' as row_kind, 1 as rows_in, 1 as rows_in_marts, 0 as rows_merged,
-                0 as rows_quarantined
-            from raw.snapshots
-            """
-        )
 
 
 @pytest.fixture
@@ -123,6 +113,11 @@ def make_marts(warehouse: Warehouse, ratings: Ratings, *, is_synthetic: bool = F
             insert into edition_figures values
                 ('test-2026', 'review_count', 5, 5, 5, true, 'the chairs', '2026-03-31'),
                 ('test-2026', 'accepted_count', null, 10, 12, false, 'the chairs', '2026-03-31');
+            create table snapshots (edition_id varchar, snapshot_number integer, snapshot_id varchar);
+            create table row_conservation (
+                edition_id varchar, snapshot_number integer, row_kind varchar, source varchar, rows_in bigint,
+                rows_in_marts bigint, rows_merged bigint, rows_quarantined bigint
+            );
             insert into authors values ('ada', 'Ada Example');
             comment on table editions is 'One venue-year.';
             comment on table reviews is 'One official review; it''s anonymous.';
@@ -135,6 +130,12 @@ def make_marts(warehouse: Warehouse, ratings: Ratings, *, is_synthetic: bool = F
             connection.execute(
                 "insert into editions values (?, 1, ?, ?, '2025-11-21 10:00:00', ?)",
                 [edition_id, len(given), mean, is_synthetic],
+            )
+            snapshot = current_snapshot(warehouse, edition_id, "files")
+            assert snapshot is not None
+            connection.execute("insert into snapshots values (?, 1, ?)", [edition_id, snapshot.record.snapshot_id])
+            connection.execute(
+                "insert into row_conservation values (?, 1, 'paper', 'hub_dataset', 1, 1, 0, 0)", [edition_id]
             )
             for number, rating in enumerate(given):
                 connection.execute(

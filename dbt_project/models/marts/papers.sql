@@ -1,5 +1,3 @@
-{{ in_source_order() }}
-
 with hub_texts as (
 
     select

@@ -1,5 +1,3 @@
-{{ in_source_order() }}
-
 with items as (
 
     select
