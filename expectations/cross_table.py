@@ -256,6 +256,60 @@ FIGURES = Batch(
     may_be_empty=True,
 )
 
+
+def _snapshots() -> Groups:
+    return _group(
+        expect.absent("edition_id_without_edition", "edition_id must be in editions"),
+        expect.holds("is_counted", "the snapshot must be in row_conservation"),
+    )
+
+
+SNAPSHOTS = Batch(
+    name="keys",
+    key=("edition_id", "snapshot_number"),
+    query="""
+        select
+            edition_id,
+            snapshot_number,
+            case when edition_id not in (select edition_id from editions) then edition_id end
+                as edition_id_without_edition,
+            (edition_id, snapshot_number) in (select (edition_id, snapshot_number) from row_conservation) as is_counted
+        from snapshots
+    """,
+    expectations=_snapshots,
+)
+
+
+def _conservation() -> Groups:
+    return _group(
+        expect.equal("rows_in_marts", "mart_row_count", description="rows_in_marts must be as many as in the mart"),
+    )
+
+
+CONSERVATION = Batch(
+    name="counts",
+    key=("edition_id", "row_kind"),
+    query="""
+        with kinds (mart, row_kind) as (
+            values ('papers', 'paper'), ('reviews', 'review'), ('paper_authors', 'author'), ('discussion', 'note')
+        ),
+        conserved as (
+            select edition_id, row_kind, sum(rows_in_marts)::bigint as rows_in_marts
+            from row_conservation
+            group by edition_id, row_kind
+        )
+        select
+            volumes.edition_id,
+            kinds.row_kind,
+            coalesce(conserved.rows_in_marts, 0) as rows_in_marts,
+            volumes.row_count as mart_row_count
+        from volumes
+        inner join kinds using (mart)
+        left join conserved using (edition_id, row_kind)
+    """,
+    expectations=_conservation,
+)
+
 BATCHES: Mapping[str, tuple[Batch, ...]] = {
     "editions": (EDITIONS,),
     "papers": (PAPERS,),
@@ -270,6 +324,8 @@ BATCHES: Mapping[str, tuple[Batch, ...]] = {
         _of_papers("paper_source_values", ("paper_id", "source", "column_name"), may_be_empty=True),
     ),
     "edition_figures": (FIGURES,),
+    "snapshots": (SNAPSHOTS,),
+    "row_conservation": (CONSERVATION,),
 }
 
 

@@ -26,6 +26,9 @@ def _rows() -> Groups:
                 description="rows in must be those in marts, merged and quarantined together: nothing is lost",
             ),
         ],
+        "distributions": [
+            expect.between("kept_share", 0, 1, "warning", "share of the rows in that are in the marts"),
+        ],
     }
 
 
@@ -39,7 +42,8 @@ _COUNTS = ("rows_in", "rows_in_marts", "rows_merged", "rows_quarantined")
 
 SUITE = Suite(
     columns=f"""
-        edition_id, snapshot_number, row_kind, rows_in,
+        edition_id, snapshot_number, row_kind, rows_in, rows_in_marts,
+        coalesce(rows_in_marts / nullif(rows_in, 0), 1) as kept_share,
         rows_in_marts + rows_merged + rows_quarantined as rows_out,
         {expect.missing("edition_id", "snapshot_number", "row_kind", *_COUNTS)},
         {expect.too_small(dict.fromkeys(_COUNTS, 0))}

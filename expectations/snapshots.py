@@ -25,6 +25,7 @@ def _rows() -> Groups:
             expect.matches("snapshot_id", "^[0-9a-f]{16}$", "16 hex digits"),
             expect.numbers(),
         ],
+        "distributions": [expect.between("row_count", 1, None, "warning", "rows of a snapshot")],
     }
 
 
@@ -36,7 +37,7 @@ def _editions() -> Groups:
 
 SUITE = Suite(
     columns=f"""
-        edition_id, snapshot_number, source, snapshot_id,
+        edition_id, snapshot_number, source, snapshot_id, row_count,
         {expect.missing("edition_id", "snapshot_number", "source", "snapshot_id", "row_count")},
         {expect.too_small({"snapshot_number": 1, "row_count": 0})}
     """,

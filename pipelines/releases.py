@@ -72,7 +72,7 @@ class Candidate:
 
 
 # What decides the marts' content besides what is staged: the models and the functions that they call.
-_CODE = ("dbt_project/**/*.sql", "dbt_project/**/*.yml", "dbt_project/**/*.csv", "pipelines/text.py")
+_CODE = ("dbt_project/**/*.sql", "dbt_project/**/[!_]*.yml", "dbt_project/**/_[!u]*.yml", "dbt_project/**/*.csv", "pipelines/text.py")
 
 
 def inputs_fingerprint(warehouse: Warehouse) -> str:

@@ -162,10 +162,18 @@ _SNAPSHOTS = """
 """
 
 _CONSERVATION = """
-    insert into row_conservation by name
-    select
-        $edition_id as edition_id, 1 as snapshot_number, 'paper' as row_kind, 'hub_dataset' as source,
-        $papers as rows_in, $papers as rows_in_marts, 0 as rows_merged, 0 as rows_quarantined
+    insert into row_conservation
+    select $edition_id, 1, 'paper', 'hub_dataset', rows, rows, 0, 0
+    from (select count(*) as rows from papers where edition_id = $edition_id)
+    union all
+    select $edition_id, 1, 'review', 'hub_dataset', rows + 1, rows, 0, 1
+    from (select count(*) as rows from reviews where edition_id = $edition_id)
+    union all
+    select $edition_id, 1, 'author', 'hub_dataset', rows, rows, 0, 0
+    from (select count(*) as rows from paper_authors where edition_id = $edition_id)
+    union all
+    select $edition_id, 1, 'note', 'openreview', rows, rows, 0, 0
+    from (select count(*) as rows from discussion where edition_id = $edition_id)
 """
 
 _FIGURES = """

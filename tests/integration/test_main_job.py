@@ -234,14 +234,11 @@ def test_a_second_run_changes_no_file_and_makes_no_release(first: Chapter, secon
 
 
 def difference(before: Path, after: Path, mart: str) -> list[dict[str, Any]]:
-    """Rows of a mart that only the one database has, then those that only the other has.
-
-    The column `snapshot_id` stays aside: it says where a row was read, and a new file is a new snapshot.
-    """
+    """Rows of a mart that only the one database has, then those that only the other has."""
     with duckdb.connect() as connection:
         connection.execute(f"attach '{before}' as a (read_only)")
         connection.execute(f"attach '{after}' as b (read_only)")
-        names = [name for name, *_ in connection.execute(f"describe a.{mart}").fetchall() if name != "snapshot_id"]
+        names = [name for name, *_ in connection.execute(f"describe a.{mart}").fetchall()]
         found = []
         for these, those in (("a", "b"), ("b", "a")):
             columns = ", ".join(names)

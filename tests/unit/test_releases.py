@@ -187,6 +187,10 @@ def test_a_candidate_holds_one_file_per_mart_or_edition_and_publishes_nothing(
         "peer_reviews.duckdb",
         "reviews/test-2025.parquet",
         "reviews/test-2026.parquet",
+        "row_conservation/test-2025.parquet",
+        "row_conservation/test-2026.parquet",
+        "snapshots/test-2025.parquet",
+        "snapshots/test-2026.parquet",
     ]
     assert rows(candidate.release / "reviews" / "test-2025.parquet") == [("test-2025", 4.0), ("test-2025", 8.0)]
     assert releases.newest_candidate(warehouse) == candidate
@@ -232,6 +236,8 @@ def test_the_database_is_closed_plain_and_says_which_release_it_is(warehouse: Wa
         "editions": "One venue-year.",
         "publication": "One release: which one this database is.",
         "reviews": "One official review; it's anonymous.",
+        "row_conservation": None,
+        "snapshots": None,
     }
     assert storage == "v1.0.0+"
 
@@ -246,7 +252,7 @@ def test_the_same_marts_give_byte_identical_parquet(warehouse: Warehouse, build:
         return found
 
     first = hashes()
-    assert len(first) == 6
+    assert len(first) == 10
     assert hashes() == first
 
 
@@ -282,7 +288,7 @@ def test_a_whole_build_begins_with_an_empty_database(warehouse: Warehouse) -> No
 
 def test_row_counts_are_those_of_the_marts(warehouse: Warehouse) -> None:
     make_marts(warehouse, FIRST)
-    assert releases.row_counts(warehouse) == {"authors": 1, "edition_figures": 2, "editions": 2, "reviews": 5}
+    assert releases.row_counts(warehouse) == {"authors": 1, "edition_figures": 2, "editions": 2, "reviews": 5, "row_conservation": 2, "snapshots": 2}
 
 
 def test_what_a_crash_left_of_a_candidate_is_cleared(warehouse: Warehouse, build: Build) -> None:
@@ -304,7 +310,7 @@ def test_promotion_switches_everything_at_once(warehouse: Warehouse, publish: Pu
     assert warehouse.current.readlink() == Path("releases") / release_id
     assert warehouse.database.readlink() == Path("current") / "peer_reviews.duckdb"
     assert releases.current_id(warehouse) == release_id
-    assert releases.verify(folder) == 7
+    assert releases.verify(folder) == 11
     assert all(path.stat().st_mode & 0o222 == 0 for path in folder.rglob("*") if path.is_file())
     assert list(warehouse.candidates.iterdir()) == []
     with duckdb.connect(warehouse.database, read_only=True) as connection:
@@ -336,6 +342,10 @@ def test_the_manifest_says_what_the_release_is_and_was_made_from(warehouse: Ware
         "peer_reviews.duckdb": None,
         "reviews/test-2025.parquet": 2,
         "reviews/test-2026.parquet": 3,
+        "row_conservation/test-2025.parquet": 1,
+        "row_conservation/test-2026.parquet": 1,
+        "snapshots/test-2025.parquet": 1,
+        "snapshots/test-2026.parquet": 1,
     }
     for path, file in files.items():
         assert (file["bytes"], file["sha256"]) == ((folder / path).stat().st_size, sha256(folder / path))
@@ -587,7 +597,7 @@ def test_a_promotion_that_died_before_the_rename_is_done_again(
 
 def test_verify_names_every_file_that_is_not_as_published(warehouse: Warehouse, publish: Publish) -> None:
     folder = warehouse.releases / publish(FIRST)
-    assert releases.verify(folder) == 7
+    assert releases.verify(folder) == 11
     for file in folder.rglob("*.parquet"):
         file.chmod(0o644)
     (folder / "reviews" / "test-2025.parquet").unlink()
@@ -697,6 +707,8 @@ def test_previous_rows_are_those_of_the_current_release(warehouse: Warehouse, pu
         "edition_figures": {"test-2025": 0, "test-2026": 2},
         "editions": {"*": 2},
         "reviews": {"test-2025": 2, "test-2026": 3},
+        "row_conservation": {"test-2025": 1, "test-2026": 1},
+        "snapshots": {"test-2025": 1, "test-2026": 1},
     }
 
 
@@ -744,14 +756,14 @@ Command = Callable[..., tuple[int, str, str]]
 def test_list(command: Command, publish: Publish) -> None:
     assert command("list") == (0, "", "")
     first, second = publish(FIRST), publish(SECOND)
-    rows = "1 authors, 2 edition_figures, 2 editions, 5 reviews"
+    rows = "1 authors, 2 edition_figures, 2 editions, 5 reviews, 2 row_conservation, 2 snapshots"
     expected = f"  {first}  {rows}\n* {second}  {rows}\n"
     assert command("list") == (0, expected, "")
 
 
 def test_verify_command(command: Command, publish: Publish, warehouse: Warehouse) -> None:
     first, second = publish(FIRST), publish(SECOND)
-    as_published = [f"{release_id}: 7 files are as published\n" for release_id in (first, second)]
+    as_published = [f"{release_id}: 11 files are as published\n" for release_id in (first, second)]
     assert command("verify") == (0, "".join(as_published), "")
     assert command("verify", second) == (0, as_published[1], "")
     (warehouse.releases / second / "editions.parquet").unlink()
