@@ -188,14 +188,14 @@ def current_snapshot(warehouse: Warehouse, edition_id: str, source: str) -> Snap
     return Snapshot(snapshot.folder, snapshot.record.model_copy(update=told))
 
 
-def find(warehouse: Warehouse, edition_id: str, snapshot_id: str) -> Snapshot:
-    """An edition's landed snapshot by its id.
+def find(warehouse: Warehouse, edition_id: str, snapshot_id: str, source: str = "*") -> Snapshot:
+    """An edition's landed snapshot by its id; without a source, the first of those that landed the same bytes.
 
     Raises:
         LandingError: it is not there.
     """
     place = warehouse.landing / edition_id
-    found = sorted(place.glob(f"*/{snapshot_id}/snapshot.json"))
+    found = sorted(place.glob(f"{source}/{snapshot_id}/snapshot.json"))
     if not found:
         raise LandingError(f"{place} has no snapshot {snapshot_id} any more; run again to fetch it.")
     return _read(found[0].parent)

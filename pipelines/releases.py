@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -72,7 +73,8 @@ class Candidate:
 
 
 # What decides the marts' content besides what is staged: the models and the functions that they call.
-_CODE = ("dbt_project/**/*.sql", "dbt_project/**/[!_]*.yml", "dbt_project/**/_[!u]*.yml", "dbt_project/**/*.csv", "pipelines/text.py")
+_CODE = ("dbt_project/**/*.sql", "dbt_project/**/*.csv", "dbt_project/**/*.yml", "pipelines/text.py")
+_NOT_CODE = ("target", "_unit_tests.yml")
 
 
 def inputs_fingerprint(warehouse: Warehouse) -> str:
@@ -81,7 +83,8 @@ def inputs_fingerprint(warehouse: Warehouse) -> str:
         parts = [staging.staged_fingerprint(connection)]
     for pattern in _CODE:
         files = sorted(PROJECT_DIR.glob(pattern))
-        parts += [f"{file.relative_to(PROJECT_DIR)} {sha256(file)}" for file in files if "target" not in file.parts]
+        files = [file for file in files if not set(file.parts).intersection(_NOT_CODE)]
+        parts += [f"{file.relative_to(PROJECT_DIR)} {sha256(file)}" for file in files]
     parts += [f"{library} {metadata.version(library)}" for library in ("dbt-core", "duckdb", "pylatexenc")]
     return hashlib.sha256("\n".join([*parts, f"row groups {ROW_GROUP_ROWS}"]).encode()).hexdigest()
 
@@ -396,6 +399,7 @@ def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str
         "contract_version": CONTRACT_VERSION,
         "content_sha256": _content_hash(candidate.release, parquet),
         "inputs_sha256": fingerprint,
+        "commit": _commit(),
         "versions": {"peer-review-warehouse": metadata.version("peer-review-warehouse")}
         | {library: metadata.version(library) for library in _LIBRARIES},
         "editions": editions,
@@ -416,6 +420,16 @@ def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str
     }
     (candidate.release / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     (candidate.release / "README.md").write_text(_release_readme(manifest), encoding="utf-8")
+
+
+def _commit() -> str | None:
+    """The commit that the project stands at, with `+` where files differ from it; None outside a git clone."""
+    command = ["git", "-C", str(PROJECT_DIR), "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)  # noqa: S603
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
 
 
 def _describe_mart(connection: duckdb.DuckDBPyConnection, mart: str) -> dict[str, Any]:
@@ -455,8 +469,8 @@ def _release_readme(manifest: dict[str, Any]) -> str:
         f"| {name} | {mart['rows']} | {mart['description']} |" for name, mart in manifest["marts"].items()
     )
     conservation = "\n".join(
-        f"| {c['edition_id']} | {c['source']} ({c['snapshot_number']}) | {c['row_kind']} | {c['rows_in']} | {c['rows_in_marts']} | "
-        f"{c['rows_merged']} | {c['rows_quarantined']} |"
+        f"| {c['edition_id']} | {c['source']} ({c['snapshot_number']}) | {c['row_kind']} | {c['rows_in']} | "
+        f"{c['rows_in_marts']} | {c['rows_merged']} | {c['rows_quarantined']} |"
         for c in manifest["conservation"]
     )
     figures = "\n".join(

@@ -132,12 +132,12 @@ def verify_staged_files(connection: duckdb.DuckDBPyConnection, warehouse: Wareho
     Raises:
         LandingError: a landed file was altered or is gone.
     """
-    query = "select edition_id, snapshot_id, path, byte_count, modified_ns from raw.files"
-    for edition_id, snapshot_id, path, byte_count, modified_ns in connection.execute(query).fetchall():
+    query = "select edition_id, source, snapshot_id, path, byte_count, modified_ns from raw.files"
+    for edition_id, source, snapshot_id, path, byte_count, modified_ns in connection.execute(query).fetchall():
         file = Path(path)
         if file.is_file() and (file.stat().st_size, file.stat().st_mtime_ns) == (byte_count, modified_ns):
             continue
-        landing.find(warehouse, edition_id, snapshot_id).verify()
+        landing.find(warehouse, edition_id, snapshot_id, source).verify()
 
 
 def _has_landed(warehouse: Warehouse, edition: Edition) -> bool:

@@ -44,6 +44,7 @@ def landed_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
     def landed(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         metadata: dict[str, dg.MetadataValue] = {}
         ids: list[str] = []
+        row_count = 0
         failures: list[str] = []
         for edition_id in context.partition_keys:
             edition = parts.editions[edition_id]
@@ -73,8 +74,10 @@ def landed_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
                 )
                 metadata[place] = dg.MetadataValue.json(record.model_dump(mode="json"))
                 ids.append(record.snapshot_id)
+                row_count += record.rows
         if failures:
             raise landing.LandingError("; ".join(failures))
+        metadata["dagster/row_count"] = dg.MetadataValue.int(row_count)
         yield dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion("-".join(ids)))
 
     return landed

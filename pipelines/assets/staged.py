@@ -24,6 +24,7 @@ def staged_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
     def staged(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         metadata: dict[str, dg.MetadataValue] = {}
         ids: list[str] = []
+        row_count = 0
         for edition_id in context.partition_keys:
             edition = parts.editions[edition_id]
             try:
@@ -42,8 +43,10 @@ def staged_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
                 {"rows": result.rows, "snapshots": result.snapshot_ids, "unknown_columns": result.unknown_columns}
             )
             ids += result.snapshot_ids.values()
+            row_count += sum(result.rows.values())
         if notice := staging.synthetic_notice(parts.warehouse):
             context.log.warning(notice)
+        metadata["dagster/row_count"] = dg.MetadataValue.int(row_count)
         yield dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion("-".join(ids)))
 
     return staged

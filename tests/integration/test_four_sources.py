@@ -496,9 +496,9 @@ def test_the_discussion_has_every_kind_of_note(run: ModelRun) -> None:
 
 
 def test_rows_are_conserved_in_every_snapshot(run: ModelRun) -> None:
-    found = run.working(
+    found = run.marts(
         """select edition_id, source, row_kind, rows_in, rows_in_marts, rows_merged, rows_quarantined
-        from intermediate.int_row_conservation order by all"""
+        from row_conservation order by all"""
     )
     for place in found:
         assert place[3] == sum(place[4:]), place

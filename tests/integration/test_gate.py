@@ -185,11 +185,24 @@ def test_samples_stop_at_twenty_keys(tmp_path: Path, warehouse: Warehouse) -> No
         ("quarantined_rows", "update quarantined_rows set row_kind = 'other'", "values", "critical",
          "quarantined_rows: row_kind must be one of paper, review, author, note: 1 row fails, "
          "e.g. edition_id:snapshot_number:row_number:row_kind:item_number="
-         "iclr-2021:abcdef0123456789:100000:other:3"),
+         "iclr-2021:1:100000:other:3"),
         ("quarantined_rows", "delete from reviews where row_number > 1; delete from paper_authors where row_number > 1",
          "distributions", "warning",
          "quarantined_rows: share of the edition's own rows that were set aside must be at most 0.01: 1 edition fails, "
          "e.g. edition_id=iclr-2021 (quarantined_share 0.0149254)"),
+        ("snapshots", "update snapshots set snapshot_id = 'latest'", "values", "critical",
+         "snapshots: snapshot_id must be 16 hex digits: 1 snapshot fails, "
+         "e.g. edition_id:snapshot_number=iclr-2021:1 (snapshot_id latest)"),
+        ("snapshots", "update snapshots set snapshot_number = 2", "cross_table", "critical",
+         "snapshots: the snapshot must be in row_conservation: 1 row fails, "
+         "e.g. edition_id:snapshot_number=iclr-2021:2 (is_counted False)"),
+        ("row_conservation", "update row_conservation set rows_in = rows_in + 1 where row_kind = 'review'", "values",
+         "critical",
+         "row_conservation: rows in must be those in marts, merged and quarantined together: nothing is lost: 1 row "
+         "fails, e.g. edition_id:snapshot_number:row_kind=iclr-2021:1:review (rows_in 202, rows_out 201)"),
+        ("row_conservation", "delete from reviews where row_number = 1", "cross_table", "critical",
+         "row_conservation: rows_in_marts must be as many as in the mart: 1 row fails, "
+         "e.g. edition_id:row_kind=iclr-2021:review (rows_in_marts 200, mart_row_count 196)"),
         ("edition_figures", "update edition_figures set value = 40, is_in_agreement = false", "distributions",
          "warning",
          "edition_figures: value should agree with the published figure: 1 figure fails, "
@@ -219,6 +232,29 @@ def test_a_wrong_value_fails_its_group(
 
     assert result.severity == severity
     assert message in result.messages
+
+
+@pytest.mark.parametrize(
+    ("reason", "severity"),
+    [
+        ("the URL holds no OpenReview forum id", "critical"),
+        ("its paper was set aside: the row is of another track: workshop", None),
+        ("the venue text names another venue or year than ICLR 2021", None),
+    ],
+)
+def test_rows_of_workshops_are_no_sign_of_damage(
+    tmp_path: Path, warehouse: Warehouse, reason: str, severity: str | None
+) -> None:
+    changes = [
+        "insert into quarantined_rows select quarantined_rows.* replace (i as row_number) "
+        "from quarantined_rows, range(1, 100) as numbers (i)",
+        f"update quarantined_rows set reason = '{reason}'",
+    ]
+    candidate = write_candidate(tmp_path / "candidate", changes=changes)
+
+    distributions = check(candidate, warehouse, "quarantined_rows", "distributions")["distributions"]
+
+    assert distributions.severity == severity
 
 
 @pytest.mark.parametrize(

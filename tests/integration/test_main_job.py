@@ -268,15 +268,19 @@ def test_one_changed_rating_makes_a_release_that_differs_in_that_row_only(
     }
     (old, new) = differing["editions"]
     assert {column for column in new if old[column] != new[column]} == {"rating_mean"}
+    # The changed file is another snapshot with the same number, and so no other row names another one.
+    (old, new) = differing["snapshots"]
+    assert {column for column in new if old[column] != new[column]} == {"snapshot_id"}
     # Whatever else differs (a history) is about that paper.
     for mart, found in differing.items():
-        if mart not in ("editions", "edition_figures"):
+        if mart not in ("editions", "edition_figures", "snapshots"):
             assert {row["paper_id"] for row in found} == {"Forum00004"}, mart
 
 
 def test_unchanged_files_are_shared_between_the_releases(place: Place, first: Chapter, changed: Chapter) -> None:
     before, after = (place.warehouse.releases / str(run.release_id) for run in (first, changed))
-    assert (before / "authors.parquet").samefile(after / "authors.parquet")
+    for unchanged in ("authors", "paper_authors/test-2026", "row_conservation/test-2026"):
+        assert (before / f"{unchanged}.parquet").samefile(after / f"{unchanged}.parquet"), unchanged
     assert not (before / "reviews" / "test-2026.parquet").samefile(after / "reviews" / "test-2026.parquet")
 
 

@@ -288,7 +288,14 @@ def test_a_whole_build_begins_with_an_empty_database(warehouse: Warehouse) -> No
 
 def test_row_counts_are_those_of_the_marts(warehouse: Warehouse) -> None:
     make_marts(warehouse, FIRST)
-    assert releases.row_counts(warehouse) == {"authors": 1, "edition_figures": 2, "editions": 2, "reviews": 5, "row_conservation": 2, "snapshots": 2}
+    assert releases.row_counts(warehouse) == {
+        "authors": 1,
+        "edition_figures": 2,
+        "editions": 2,
+        "reviews": 5,
+        "row_conservation": 2,
+        "snapshots": 2,
+    }
 
 
 def test_what_a_crash_left_of_a_candidate_is_cleared(warehouse: Warehouse, build: Build) -> None:

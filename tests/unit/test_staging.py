@@ -420,6 +420,24 @@ def test_staged_files_are_verified_before_models_read_them(
         verify()
 
 
+def test_an_altered_file_is_seen_beside_the_same_bytes_under_a_former_name(
+    warehouse: Warehouse, land: Land, landed_and_staged: Stage, edition: Edition
+) -> None:
+    source = edition.sources[0]
+    land(edition.model_copy(update={"sources": [source.model_copy(update={"name": "a_former_name"})]}))
+    landed_and_staged(edition)
+    (file,) = land(edition).paths()
+    file.chmod(0o644)
+    changed = bytearray(file.read_bytes())
+    changed[60] ^= 1
+    file.write_bytes(changed)
+    with (
+        warehouse.connect(warehouse.working_database, read_only=True) as connection,
+        pytest.raises(LandingError, match="is not the file that landed"),
+    ):
+        staging.verify_staged_files(connection, warehouse)
+
+
 def test_the_same_bytes_cannot_be_two_sources(edition: Edition, land: Land, warehouse: Warehouse) -> None:
     source = edition.sources[0]
     twice = edition.model_copy(update={"sources": [source, source.model_copy(update={"name": "again"})]})
