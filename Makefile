@@ -1,6 +1,7 @@
 # The verbs of the project. `make run` and `make test` set everything up first; nothing else is needed.
 .DEFAULT_GOAL := help
 EDITION ?= sample
+PORT ?= 3000
 PYTHON ?= python3.11
 BIN := .venv/bin
 SETUP := .venv/.complete
@@ -20,8 +21,8 @@ $(SETUP): requirements.lock pyproject.toml
 run: $(SETUP) ## materialise an edition and show the release (EDITION=sample)
 	@$(BIN)/python -m pipelines run --edition '$(EDITION)'
 
-dev: $(SETUP) ## start the Dagster UI and daemon on http://127.0.0.1:3000
-	@$(BIN)/python -m pipelines dev
+dev: $(SETUP) ## start the Dagster UI and daemon on http://127.0.0.1 (PORT=3000)
+	@$(BIN)/python -m pipelines dev --port '$(PORT)'
 
 test: $(SETUP) ## run the tests
 	@$(BIN)/pytest

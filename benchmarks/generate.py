@@ -58,7 +58,7 @@ def chunk(random: np.random.Generator, words: np.ndarray, first: int, count: int
             pa.array(random.choice([0, 2, 4, 6, 8, 10], total, p=[0.04, 0.22, 0.36, 0.28, 0.09, 0.01]), pa.int64()),
             pa.array([""] * total),
             pa.array([f"R{first:07d}{place:07d}" for place in range(total)]),
-            pa.array([f"ICLR.cc/2026/Conference/Submission{owner}/Reviewer_{place:04d}" for place, owner in enumerate(owners)]),
+            pa.array([f"ICLR.cc/2026/Conference/Submission{n}/Reviewer_{i:04d}" for i, n in enumerate(owners)]),
             pa.array(texts(random, words, total, WORDS_PER_STRENGTHS)),
             pa.array(texts(random, words, total, WORDS_PER_SUMMARY)),
             pa.array(texts(random, words, total, WORDS_PER_WEAKNESSES)),

@@ -53,9 +53,9 @@ def marts_page() -> str:
     marts = yaml.safe_load(CONTRACT.read_text(encoding="utf-8"))["models"]
     parts = [
         "# The marts\n",
-        "The contract of the published tables, made from `dbt_project/models/marts/_marts.yml` by `make docs`. Times are",
-        "UTC. NULL means absent: never a zero, a date or an empty text instead. Changes are additive within a contract",
-        "version; `CHANGELOG.md` lists them under *Data*.",
+        "The contract of the published tables, made from `dbt_project/models/marts/_marts.yml` by `make docs`. Times",
+        "are UTC. NULL means absent: never a zero, a date or an empty text instead. Changes are additive within a",
+        "contract version; `CHANGELOG.md` lists them under *Data*.",
     ]
     for mart in marts:
         parts += [f"\n## `{mart['name']}`\n", f"{mart['description']} Key: `{', '.join(key_of(mart))}`.\n"]
@@ -75,10 +75,10 @@ def precedence_page() -> str:
         rows = list(csv.DictReader(file))
     parts = [
         "# Which source wins\n",
-        "Papers of all sources meet by their OpenReview forum id. For each column the first source in this table that has a",
-        "value wins; within a source the fuller row does (more reviews, then authors, then the longer abstract, then the",
-        "higher decision, then the earlier row). What the others say stays visible in `paper_source_values` and",
-        "`papers.sources`. The table is the seed `dbt_project/seeds/source_precedence.csv`.\n",
+        "Papers of all sources meet by their OpenReview forum id. For each column the first source in this table that",
+        "has a value wins; within a source the fuller row does (more reviews, then authors, then the longer abstract,",
+        "then the higher decision, then the earlier row). What the others say stays visible in `paper_source_values`",
+        "and `papers.sources`. The table is the seed `dbt_project/seeds/source_precedence.csv`.\n",
         "| precedence | decides | order |",
         "|---|---|---|",
     ]
@@ -87,8 +87,9 @@ def precedence_page() -> str:
         parts.append(f"| {name} | {covers} | {', '.join(f'`{source}`' for _, source in order)} |")
     parts += [
         "",
-        "Paper Copilot has no review ids: its reviews are places in a list that is sorted by rating, keyed by paper and",
-        "place, and without text (`has_text = false`). They are used only for papers of which no other source has reviews.",
+        "Paper Copilot has no review ids: its reviews are places in a list that is sorted by rating, keyed by paper",
+        "and place, and without text (`has_text = false`). They are used only for papers of which no other source has",
+        "reviews.",
     ]
     return "\n".join(parts) + "\n"
 

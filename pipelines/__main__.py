@@ -7,11 +7,13 @@ Here belongs what a person at a terminal needs around a run. The run itself is p
 import argparse
 import os
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
+from dotenv import load_dotenv
 
 from pipelines import releases
 from pipelines.editions import load_editions
@@ -35,26 +37,26 @@ def prepare_dagster_home() -> Path:
     home = Path(os.environ.get("DAGSTER_HOME") or PROJECT_DIR / ".dagster").expanduser().absolute()
     home.mkdir(parents=True, exist_ok=True)
     if not (home / "dagster.yaml").exists():
-        shutil.copyfile(PROJECT_DIR / "pipelines" / "dagster.yaml", home / "dagster.yaml")
+        shutil.copyfile(PROJECT_DIR / "dagster.yaml", home / "dagster.yaml")
     os.environ["DAGSTER_HOME"] = str(home)
     return home
 
 
-def run(edition_id: str) -> int:
+def run(settings: Settings, edition_id: str) -> int:
     """Materialise everything for one edition, or for `all`, and print the outcome; returns the exit code.
 
     Raises:
         EditionsError: there is no such edition, or the editions file has a mistake.
     """
-    settings = Settings()
     warehouse = Warehouse(settings)
     editions = load_editions(settings.editions_file)
     ids = editions.ids if edition_id == ALL else [editions[edition_id].id]
     prepare_dagster_home()
     before = releases.current_id(warehouse)
+    print(f"Running {edition_id} in {warehouse.root} ...", file=sys.stderr)
     failures = _materialise(ids)
     if failures:
-        print(f"\nThe run failed; the current release is still {before or 'none'}.", file=sys.stderr)
+        print(f"The run failed; the current release is still {before or 'none'}.", file=sys.stderr)
         for failure in failures:
             print(f"Error: {failure}", file=sys.stderr)
         return 1
@@ -66,14 +68,16 @@ def _materialise(edition_ids: list[str]) -> list[str]:
     """Run the job in this process, with one model pass; returns one sentence for each step that failed."""
     import dagster as dg
 
+    from pipelines.console import calm_stdout, short_lines
     from pipelines.definitions import defs
 
-    with dg.DagsterInstance.get() as instance:
-        result = defs.resolve_job_def("refresh").execute_in_process(
+    calm = dg.Definitions.merge(defs, dg.Definitions(loggers={"console": short_lines}))
+    with dg.DagsterInstance.get() as instance, calm_stdout():
+        result = calm.resolve_job_def("refresh").execute_in_process(
             partition_key=edition_ids[0] if len(edition_ids) == 1 else None,
             tags=_range_tags(edition_ids),
             instance=instance,
-            run_config={"loggers": {"console": {"config": {"log_level": "INFO"}}}},
+            run_config={"loggers": {"console": {}}},
             raise_on_error=False,
         )
     # A blocking check fails its step with the check's bare name; what it found says more.
@@ -83,7 +87,11 @@ def _materialise(edition_ids: list[str]) -> list[str]:
         if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR
     ]
     steps = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
-    return found + [_sentence(event) for event in steps if not (found and _is_check_failure(event))]
+    failures = found + [_sentence(event) for event in steps if not (found and _is_check_failure(event))]
+    if not result.success:
+        print(f"\nTracebacks are in the UI (make dev), run {result.run_id}.", file=sys.stderr)
+        return failures or ["Dagster ended the run outside its steps."]
+    return failures
 
 
 def _is_check_failure(event: Any) -> bool:
@@ -118,7 +126,7 @@ def _print_release(warehouse: Warehouse, before: str | None) -> None:
     if manifest["is_synthetic"]:
         print("It is SYNTHETIC: the built-in sample of made-up papers and reviews.")
     for name, mart in manifest["marts"].items():
-        print(f"  {name:<18}{mart['rows']:>9,} rows")
+        print(f"  {name:<20}{mart['rows']:>9,} rows")
     warnings = manifest["gate"].get("messages", [])
     print(f"Gate: passed, {len(warnings)} warning(s)")
     for message in warnings:
@@ -129,13 +137,22 @@ def _print_release(warehouse: Warehouse, before: str | None) -> None:
         print(connection.sql(EXAMPLE))
 
 
-def develop() -> None:
-    """Replace this process by the Dagster UI and daemon, on the loopback address."""
-    prepare_dagster_home()
-    load_editions(Settings().editions_file)
-    command = str(Path(sys.executable).parent / "dagster")
-    os.chdir(PROJECT_DIR)
-    os.execv(command, [command, "dev", "--workspace", str(PROJECT_DIR / "workspace.yaml"), "--host", "127.0.0.1"])  # noqa: S606
+def develop(settings: Settings, port: int) -> None:
+    """Replace this process by the Dagster UI and daemon, on the loopback address.
+
+    Raises:
+        EditionsError: the editions file has a mistake.
+    """
+    load_editions(settings.editions_file)
+    home = prepare_dagster_home()
+    os.environ |= {"WAREHOUSE_DIR": str(settings.warehouse_dir), "EDITIONS_FILE": str(settings.editions_file)}
+    os.environ.setdefault("PYTHONWARNINGS", "ignore:Function `dev_command` is superseded")
+    # Dagster ends its services by this signal, which a shell's `&` and nohup leave ignored.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # From a folder without .env: Dagster would let that file overrule the environment.
+    os.chdir(home)
+    command = [str(Path(sys.executable).parent / "dagster"), "dev", "--workspace", str(PROJECT_DIR / "workspace.yaml")]
+    os.execv(command[0], [*command, "--host", "127.0.0.1", "--port", str(port)])  # noqa: S606
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -144,12 +161,15 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="materialise everything for one edition")
     running.add_argument("--edition", default="sample", help="an edition of the editions file, or all; default: sample")
-    commands.add_parser("dev", help="start the Dagster UI and daemon")
+    developing = commands.add_parser("dev", help="start the Dagster UI and daemon")
+    developing.add_argument("--port", type=int, default=3000, help="where the UI is on 127.0.0.1; default: 3000")
     given = parser.parse_args(arguments)
+    load_dotenv(PROJECT_DIR / ".env")  # what the environment says already stays
     try:
+        settings = Settings()
         if given.command == "run":
-            return run(given.edition)
-        develop()
+            return run(settings, given.edition)
+        develop(settings, given.port)
     except (click.ClickException, WarehouseError, releases.ReleaseError) as error:
         print(f"Error: {error.format_message() if isinstance(error, click.ClickException) else error}", file=sys.stderr)
         return 1

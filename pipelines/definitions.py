@@ -1,7 +1,8 @@
-"""The code location: `build_definitions(**overrides)` and `defs`, nothing else."""
+"""The code location: `build_definitions(**overrides)` and `defs`, nothing else but how a failure to load reads."""
 
 from typing import Any
 
+import click
 import dagster as dg
 
 from pipelines.assets.landed import landed_asset, upstream_specs
@@ -10,7 +11,9 @@ from pipelines.assets.published import published_asset
 from pipelines.assets.staged import staged_asset
 from pipelines.assets.validated import candidate_asset
 from pipelines.automation import REFRESH, daily_schedule
+from pipelines.editions import EditionsError
 from pipelines.parts import Parts
+from pipelines.settings import SettingsError
 
 
 def build_definitions(**overrides: Any) -> dg.Definitions:
@@ -39,4 +42,11 @@ def build_definitions(**overrides: Any) -> dg.Definitions:
     )
 
 
-defs = build_definitions()
+class LoadError(click.ClickException, dg.DagsterInvalidDefinitionError):
+    """A mistake in a file or variable, as Dagster's own kind of error: its UI shows that sentence, not a wrapper's."""
+
+
+try:
+    defs = build_definitions()
+except (EditionsError, SettingsError) as error:
+    raise LoadError(error.message) from None
