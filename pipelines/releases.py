@@ -83,8 +83,10 @@ def inputs_fingerprint(warehouse: Warehouse) -> str:
         parts = [staging.staged_fingerprint(connection)]
     for pattern in _CODE:
         files = sorted(PROJECT_DIR.glob(pattern))
-        files = [file for file in files if not set(file.parts).intersection(_NOT_CODE)]
-        parts += [f"{file.relative_to(PROJECT_DIR)} {sha256(file)}" for file in files]
+        names = [file.relative_to(PROJECT_DIR) for file in files]
+        parts += [
+            f"{name} {sha256(PROJECT_DIR / name)}" for name in names if not set(name.parts).intersection(_NOT_CODE)
+        ]
     parts += [f"{library} {metadata.version(library)}" for library in ("dbt-core", "duckdb", "pylatexenc")]
     return hashlib.sha256("\n".join([*parts, f"row groups {ROW_GROUP_ROWS}"]).encode()).hexdigest()
 
