@@ -48,7 +48,7 @@ lock: $(SETUP) ## resolve the dependencies anew into requirements.lock
 	    --group dev pyproject.toml --output-file requirements.lock
 
 clean: ## remove .venv, caches and dbt's output; the warehouse and Dagster's history stay
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache dbt_project/target dbt_project/logs *.egg-info
+	rm -rf .venv .hypothesis .pytest_cache .mypy_cache .ruff_cache dbt_project/target dbt_project/logs *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: help setup run dev test lint format docs lock clean

@@ -17,7 +17,7 @@ PRECEDENCE = ROOT / "dbt_project" / "seeds" / "source_precedence.csv"
 
 # What the precedence of a column also decides.
 COVERS = {
-    "row": "`source`, `snapshot_id`, `row_number`, and the columns not named below",
+    "row": "`source`, `snapshot_number`, `row_number`, and the columns not named below",
     "status": "`status`, and `decision` among the sources that agree with that status",
     "title": "`title`",
     "abstract": "`abstract`, `bibtex`",

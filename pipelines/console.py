@@ -18,7 +18,8 @@ import dagster as dg
 # failures and errors themselves never begin like this.
 _DETAIL = re.compile(
     r"\s*$|\d+ of \d+ (START|OK|PASS) |Running with dbt|Registered adapter|Found \d+ |Concurrency:|"
-    r"Completed successfully|A dbt subsetted execution|Copying `|(Running|Finished) dbt command|"
+    r"Completed successfully|Unable to do partial parsing|A dbt subsetted execution|Copying `|"
+    r"(Running|Finished) dbt command|"
     r"op '\w+' did not yield or return expected outputs|Skipping step|Dependencies for step"
 )
 _SECONDS_TO_DRAIN = 5

@@ -1,7 +1,7 @@
 """The typed model of `editions.yaml`: which editions exist and which sources each one has.
 
-Here belongs what a person may write in that file, how a mistake in it is explained, and the partitions that follow
-from it. How a source is fetched belongs in `pipelines/sources/`.
+Here belongs what a person may write in that file and how a mistake in it is explained. How a source is fetched belongs
+in `pipelines/sources/`.
 """
 
 import re
@@ -29,7 +29,7 @@ class _Model(BaseModel):
 class _Source(_Model):
     """What every kind of source has.
 
-    `dataset_schema` names the contract in `staging.py` that its files obey; the marts name it as `source`, since the
+    `dataset_schema` names the contract in `contracts.py` that its files obey; the marts name it as `source`, since the
     same bytes mean the same whichever way they came. `as_of` overrides the date that the upstream gives.
     """
 

@@ -1,7 +1,7 @@
 """Landing: the bytes as an upstream gave them, one immutable folder per snapshot.
 
 Here belongs writing, finding and verifying snapshots. How bytes are fetched belongs in `sources/`, what is inside
-them in `staging.py`.
+them in `contracts.py` and `staging.py`.
 
     warehouse/landing/<edition>/<source>/<snapshot>/   the files and `snapshot.json`, read-only once they stand
     warehouse/landing/<edition>/<source>/pulls.jsonl   which snapshot the upstream showed, each time that changed

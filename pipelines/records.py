@@ -20,6 +20,8 @@ from typing import Any
 _UNSAFE_ESCAPE = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _CONSTANT = re.compile("NaN|Infinity")
+# Where sources put ids of people; authors that are objects have a `username` besides.
+_ID_FIELDS = ("authorids", "signatures", "readers", "writers", "nonreaders", "or_profile")
 REPLACEMENT = "�"
 
 
@@ -53,6 +55,33 @@ def _jsonl(paths: Sequence[Path]) -> Iterator[Record]:
                     yield _from_text(text)
 
 
+def _without_email_ids(value: dict[str, Any]) -> bool:
+    """Empty the ids that are e-mail addresses, in their places; says whether there were any.
+
+    Such ids go nowhere outside landing. A name or a text that holds an address is another matter.
+    """
+    content = value.get("content")
+    found = False
+    for holder in [value, content] if isinstance(content, dict) else [value]:
+        for key in (*_ID_FIELDS, "authors"):
+            if key in holder:
+                cleaned = _emptied(holder[key], is_id=key != "authors")
+                found |= cleaned != holder[key]
+                holder[key] = cleaned
+    return found
+
+
+def _emptied(given: Any, *, is_id: bool) -> Any:
+    """Text, a list, `{"value": ...}` of version 2 of the API, or authors that are objects with a `username`."""
+    if isinstance(given, str):
+        return ";".join("" if "@" in one else one for one in given.split(";")) if is_id else given
+    if isinstance(given, list):
+        return [_emptied(one, is_id=is_id) for one in given]
+    if isinstance(given, dict):
+        return {key: _emptied(one, is_id=is_id or key == "username") for key, one in given.items()}
+    return given
+
+
 def _from_text(text: str) -> Record:
     try:
         value = json.loads(text, parse_constant=_no_constant)
@@ -60,7 +89,8 @@ def _from_text(text: str) -> Record:
         return Record(_UNSAFE.sub(REPLACEMENT, text), f"the line is not JSON ({error})")
     if not isinstance(value, dict):
         return Record(_UNSAFE.sub(REPLACEMENT, text), "the line is not a JSON object")
-    is_unsafe = _UNSAFE_ESCAPE.search(text) or _UNSAFE.search(text) or _CONSTANT.search(text)
+    has_emails = "@" in text and _without_email_ids(value)
+    is_unsafe = has_emails or _UNSAFE_ESCAPE.search(text) or _UNSAFE.search(text) or _CONSTANT.search(text)
     return Record(_dump(value) if is_unsafe else text)
 
 
@@ -105,7 +135,9 @@ def _openreview(paths: Sequence[Path]) -> Iterator[Record]:
                     odd.append(Record(_dump(one), "the note has no id"))
                 elif one["id"] not in notes or _changed_at(one) >= _changed_at(notes[one["id"]]):
                     notes[one["id"]] = one
-    yield from (Record(_dump(note)) for note in notes.values())
+    for note in notes.values():
+        _without_email_ids(note)
+        yield Record(_dump(note))
     yield from odd
 
 

@@ -26,10 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+from dotenv import load_dotenv
 
 from pipelines import landing, staging
 from pipelines.landing import Log, sha256
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.settings import PROJECT_DIR, Settings, SettingsError
 from pipelines.warehouse import Warehouse, WarehouseError, sql_string, sync
 
 DATABASE = "peer_reviews.duckdb"
@@ -73,7 +74,13 @@ class Candidate:
 
 
 # What decides the marts' content besides what is staged: the models and the functions that they call.
-_CODE = ("dbt_project/**/*.sql", "dbt_project/**/*.csv", "dbt_project/**/*.yml", "pipelines/text.py")
+_CODE = (
+    "dbt_project/**/*.sql",
+    "dbt_project/**/*.csv",
+    "dbt_project/**/*.yml",
+    "pipelines/text.py",
+    "pipelines/dbt_functions.py",
+)
 _NOT_CODE = ("target", "_unit_tests.yml")
 
 
@@ -88,7 +95,8 @@ def inputs_fingerprint(warehouse: Warehouse) -> str:
             f"{name} {sha256(PROJECT_DIR / name)}" for name in names if not set(name.parts).intersection(_NOT_CODE)
         ]
     parts += [f"{library} {metadata.version(library)}" for library in ("dbt-core", "duckdb", "pylatexenc")]
-    return hashlib.sha256("\n".join([*parts, f"row groups {ROW_GROUP_ROWS}"]).encode()).hexdigest()
+    parts += [f"row groups {ROW_GROUP_ROWS}", f"contract {CONTRACT_VERSION}"]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def begin_build(warehouse: Warehouse, *, whole: bool) -> None:
@@ -658,8 +666,9 @@ def main(arguments: list[str] | None = None) -> int:
     pruning = commands.add_parser("prune", help="delete old releases")
     pruning.add_argument("--keep", type=int, help="how many to keep; default: RELEASES_KEPT")
     given = parser.parse_args(arguments)
-    warehouse = Warehouse(Settings())
+    load_dotenv(PROJECT_DIR / ".env")
     try:
+        warehouse = Warehouse(Settings())
         if given.command == "list":
             for release_id in release_ids(warehouse):
                 manifest = read_manifest(warehouse.releases / release_id)
@@ -675,7 +684,7 @@ def main(arguments: list[str] | None = None) -> int:
             with warehouse.writing("prune releases"):
                 keep = given.keep if given.keep is not None else warehouse.settings.releases_kept
                 print(f"{len(prune(warehouse, keep, print))} releases were deleted.")
-    except (ReleaseError, WarehouseError) as error:
+    except (ReleaseError, WarehouseError, SettingsError) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -40,7 +40,8 @@ _NARROW_REVIEW_FIELDS = ("confidence", "rating", "review_id", "reviewer")
 _SCHEMA = f"""
 create schema if not exists raw;
 create table if not exists raw.editions (
-    edition_id varchar primary key, venue varchar, year integer, venue_id varchar, is_synthetic boolean
+    edition_id varchar primary key, venue varchar, year integer, venue_id varchar, is_synthetic boolean,
+    missing_sources varchar[]
 );
 create table if not exists raw.snapshots (
     edition_id varchar, source varchar, dataset_schema varchar, contract varchar, snapshot_id varchar,
@@ -65,6 +66,15 @@ create table if not exists raw.json_records (
 
 class NothingLanded(landing.LandingError):
     """An edition has no snapshot of any source."""
+
+
+# A source's name decides only its place among the edition's snapshots, as `stg_snapshots` numbers them.
+_NUMBERED_SNAPSHOTS = """
+select
+    * exclude (source), row_number() over (partition by edition_id order by dataset_schema, source) as number
+from raw.snapshots
+order by all
+"""
 
 
 @dataclass(frozen=True)
@@ -112,7 +122,7 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
 def staged_fingerprint(connection: duckdb.DuckDBPyConnection) -> str:
     """One hash over what is staged: editions, snapshots with their dates, contracts. Paths and times stay out."""
     rows = connection.execute("select * from raw.editions order by all").fetchall()
-    rows += connection.execute("select * exclude (source) from raw.snapshots order by all").fetchall()
+    rows += connection.execute(_NUMBERED_SNAPSHOTS).fetchall()
     return hashlib.sha256(repr(rows).encode()).hexdigest()
 
 
@@ -153,7 +163,7 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
         raise NothingLanded(f"Nothing has landed for {edition.id}; materialise that edition's asset 'landed' first.")
     missing = [source.name for source in edition.sources if source.name not in current]
     _refuse_twins(edition, current)
-    wanted = _wanted_rows(edition, current)
+    wanted = _wanted_rows(edition, current, missing)
     rows = {name: snapshot.record.rows for name, (_, snapshot) in current.items()}
     ids = {name: snapshot.record.snapshot_id for name, (_, snapshot) in current.items()}
     if warehouse.working_database.exists():
@@ -208,10 +218,10 @@ def _refuse_twins(edition: Edition, current: dict[str, tuple[AnyContract, Snapsh
 
 
 def _wanted_rows(
-    edition: Edition, current: dict[str, tuple[AnyContract, Snapshot]]
+    edition: Edition, current: dict[str, tuple[AnyContract, Snapshot]], missing: list[str]
 ) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of `raw.editions` and `raw.snapshots` that say what should be staged."""
-    row = (edition.id, edition.venue, edition.year, edition.venue_id, edition.is_synthetic)
+    row = (edition.id, edition.venue, edition.year, edition.venue_id, edition.is_synthetic, missing)
     snapshots = []
     for name, (contract, snapshot) in sorted(current.items()):
         as_of = snapshot.record.as_of

@@ -20,12 +20,13 @@ _UPSTREAMS = {
 
 def upstream_specs(parts: Parts) -> list[dg.AssetSpec]:
     """One external asset for each kind of source that some edition has, so that lineage starts there."""
-    kinds = sorted({source.kind for edition in parts.editions.editions for source in edition.sources})
+    sources = [source for edition in parts.editions.editions for source in edition.sources]
+    formats = {source.kind: source.file_format for source in sources}
     return [
         dg.AssetSpec(
-            ["upstream", kind], group_name="upstream", description=_UPSTREAMS[kind], owners=OWNERS, kinds={"parquet"}
+            ["upstream", kind], group_name="upstream", description=_UPSTREAMS[kind], owners=OWNERS, kinds={file_format}
         )
-        for kind in kinds
+        for kind, file_format in sorted(formats.items())
     ]
 
 

@@ -82,14 +82,14 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
     @dbt_assets(manifest=project.manifest_path, dagster_dbt_translator=translator, project=project, name="modelled")
     def modelled(context: dg.AssetExecutionContext) -> Iterator[Any]:
         warehouse = parts.warehouse
-        fingerprint = releases.inputs_fingerprint(warehouse)
-        if not context.is_subset and releases.is_settled(warehouse, fingerprint):
-            context.log.info("Nothing new is staged and no model changed: the release stands, and the run ends here.")
-            return
         # Events wait until dbt has let go of the database, so that our own read can add row counts to them.
         events: list[Any] = []
         failure = None
         with warehouse.writing("build the marts"):
+            fingerprint = releases.inputs_fingerprint(warehouse)
+            if not context.is_subset and releases.is_settled(warehouse, fingerprint):
+                context.log.info("Nothing new is staged and no model changed: the release stands; the run ends here.")
+                return
             releases.begin_build(warehouse, whole=not context.is_subset)
             os.environ.update(environment(parts.settings))
             try:

@@ -1,7 +1,7 @@
 """A dataset on the Hugging Face Hub: which files it has at which commit, and those files, unchanged.
 
 Here belongs the Hub's protocol and what its answers mean. How bytes travel belongs in `http.py`, what is inside them
-in `staging.py`.
+in `contracts.py`.
 
 Addresses and the reading of answers are huggingface_hub's; the requests go through `http.py`, because its client
 (2.4) does less than landing promises. Its downloader (`file_download.py`) writes a new temporary file in each call

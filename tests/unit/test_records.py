@@ -264,4 +264,34 @@ def test_the_real_files(shared_data: Path, name: str, rows: int) -> None:
 
     assert len(found) == rows
     assert all(record.problem is None for record in found)
-    assert "\n".join(record.text for record in found) + "\n" == path.read_text(encoding="utf-8")
+    for record, line in zip(found, path.read_text(encoding="utf-8").splitlines(), strict=True):
+        given = json.loads(line)
+        ids = [one for one in given.get("authorids", "").split(";") if "@" not in one]
+        kept = json.loads(record.text)
+        assert [one for one in kept.pop("authorids", "").split(";") if one] == [one for one in ids if one]
+        given.pop("authorids", None)
+        assert kept == given
+
+
+def test_ids_that_are_email_addresses_are_emptied_in_their_places(tmp_path: Path) -> None:
+    line = {"id": "a", "author": "Ada;Bo;x@y.org", "authorids": "ada@example.org;~Bo_B1;c@example.org"}
+    (tmp_path / "papers.jsonl").write_text(json.dumps(line) + "\n")
+    (archive,) = read_records("paper_copilot", [tmp_path / "papers.jsonl"])
+    assert json.loads(archive.text) == line | {"authorids": ";~Bo_B1;"}
+
+    note = {
+        "id": "n",
+        "signatures": ["cy@example.org"],
+        "content": {
+            "authors": {"value": ["Ada", {"fullname": "Bo", "username": "bo@example.org"}]},
+            "authorids": {"value": ["~Ada_A1", "bo@example.org"]},
+            "comment": {"value": "write to d@example.org"},
+        },
+    }
+    (tmp_path / "page.json").write_text(json.dumps({"notes": [note]}))
+    (crawled,) = read_records("openreview", [tmp_path / "page.json"])
+    content = json.loads(crawled.text)["content"]
+    assert json.loads(crawled.text)["signatures"] == [""]
+    assert content["authors"]["value"] == ["Ada", {"fullname": "Bo", "username": ""}]
+    assert content["authorids"]["value"] == ["~Ada_A1", ""]
+    assert content["comment"]["value"] == "write to d@example.org"

@@ -214,7 +214,7 @@ def test_editions_and_snapshots_say_what_is_staged(
     source = {"kind": "files", "path": str(upstream), "as_of": "2025-11-21T12:00:00+02:00"}
     staged = landed_and_staged(files_edition(upstream, sources=[source]))
     assert raw(warehouse, "select * from raw.editions") == [
-        ("test-2026", "TEST", 2026, "TEST.cc/2026/Conference", False)
+        ("test-2026", "TEST", 2026, "TEST.cc/2026/Conference", False, [])
     ]
     ((*known, as_of, rows),) = raw(
         warehouse,

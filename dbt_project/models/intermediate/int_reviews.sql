@@ -55,7 +55,7 @@ numbered as (
         kept_reviews.item_number,
         scales.rating_scale,
         merged.* exclude (review_id),
-        {{ leading_number('merged.rating_text') }} as given_rating
+        {{ rating_number('merged.rating_text', 'kept_reviews.source', 'scales.rating_scale') }} as rating
     from kept_reviews
     inner join merged on kept_reviews.review_id = merged.review_id
     left join scales on kept_reviews.edition_id = scales.edition_id
@@ -65,13 +65,7 @@ numbered as (
 final as (
 
     select
-        * exclude (rating_scale, given_rating),
-        -- Some sources write 0 for "none"; only a scale that has a 0 makes it a rating.
-        case
-            when given_rating = 0 and not coalesce(list_contains(rating_scale, 0), false) and source = 'paper_copilot'
-                then null
-            else given_rating
-        end as rating,
+        * exclude (rating_scale),
         {% for score in ['confidence', 'soundness', 'presentation', 'contribution', 'correctness', 'technical_novelty',
             'empirical_novelty'] %}
         -- No form offers a 0 here: it stands for "none" or "not applicable".

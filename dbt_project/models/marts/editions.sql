@@ -66,6 +66,7 @@ final as (
         editions.is_synthetic,
         snapshots.as_of_at,
         snapshots.sources,
+        editions.missing_sources,
         coalesce(counts.submission_count, 0)::integer as submission_count,
         coalesce(counts.under_review_count, 0)::integer as under_review_count,
         coalesce(counts.accepted_count, 0)::integer as accepted_count,
@@ -74,9 +75,10 @@ final as (
         coalesce(counts.desk_rejected_count, 0)::integer as desk_rejected_count,
         coalesce(counts.workshop_count, 0)::integer as workshop_count,
         coalesce(counts.unknown_status_count, 0)::integer as unknown_status_count,
-        -- NULL until decisions are known.
+        -- NULL until decisions are known, and for lists of accepted papers only.
         case
-            when counts.accepted_count > 0 then counts.accepted_count / counts.submission_count
+            when counts.accepted_count > 0 and counts.rejected_count > 0
+                then counts.accepted_count / counts.submission_count
         end as acceptance_rate,
         coalesce(counts.review_count, 0)::integer as review_count,
         counts.rating_mean,

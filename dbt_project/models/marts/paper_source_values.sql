@@ -26,21 +26,38 @@ statements as (
 
 ),
 
+editions as (
+
+    select
+        edition_id,
+        rating_scale
+    from {{ ref('editions') }}
+
+),
+
+-- Each review once a source, as that source's preferred row has it.
+source_reviews as (
+
+    select
+        review_rows.paper_id,
+        review_rows.source,
+        {{ rating_number('review_rows.rating_text', 'review_rows.source', 'editions.rating_scale') }} as rating
+    from {{ ref('int_review_rows') }} as review_rows
+    inner join editions on review_rows.edition_id = editions.edition_id
+    where review_rows.problem is null
+    qualify row_number() over (
+        partition by review_rows.review_id, review_rows.source order by review_rows.overall_rank
+    ) = 1
+
+),
+
 ratings as (
 
     select
         paper_id,
         source,
         sum(rating) / count(rating) as rating_mean
-    from (
-        select distinct
-            paper_id,
-            source,
-            review_id,
-            {{ leading_number('rating_text') }} as rating
-        from {{ ref('int_review_rows') }}
-        where problem is null
-    ) as given
+    from source_reviews
     group by paper_id, source
 
 ),

@@ -75,7 +75,7 @@ final as (
         replyto,
         try_cast(number as integer) as number,
         coalesce(invitations, invitation_v1) as invitation,
-        regexp_extract(signatures, '([^/"]+)"\]$', 1) as signature_label,
+        nullif(regexp_extract(signatures, '([^/"]+)"\]$', 1), '') as signature_label,
         nullif(regexp_extract(signatures, '^\["([^"]+)"', 1), '') as signature,
         {{ epoch_ms('coalesce(tcdate, cdate)') }} as created_at,
         {{ epoch_ms('coalesce(tmdate, mdate)') }} as modified_at,

@@ -12,7 +12,8 @@ released as (
         venue,
         year,
         venue_id,
-        is_synthetic
+        is_synthetic,
+        missing_sources
     from editions
     where not is_synthetic or not exists (
         select 1 from editions as other
