@@ -130,7 +130,8 @@ def _openreview(paths: Sequence[Path]) -> Iterator[Record]:
         for note in page["notes"]:
             details = note.pop("details", None) if isinstance(note, dict) else None
             details = details if isinstance(details, dict) else {}
-            for one in [note, *(details.get("replies") or details.get("directReplies") or [])]:
+            replies = details.get("replies") or details.get("directReplies")
+            for one in [note, *(replies if isinstance(replies, list) else [])]:
                 if not isinstance(one, dict) or not isinstance(one.get("id"), str):
                     odd.append(Record(_dump(one), "the note has no id"))
                 elif one["id"] not in notes or _changed_at(one) >= _changed_at(notes[one["id"]]):

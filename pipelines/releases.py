@@ -128,7 +128,8 @@ def finish_build(warehouse: Warehouse, fingerprint: str) -> None:
 def is_settled(warehouse: Warehouse, fingerprint: str) -> bool:
     """Whether the build from these very inputs was already published, or found equal to a release that stands."""
     built, release_id = _build(warehouse)
-    return built == fingerprint and release_id is not None and (warehouse.releases / release_id).is_dir()
+    stands = release_id is not None and (warehouse.releases / release_id).is_dir()
+    return built == fingerprint and stands and warehouse.database.exists()
 
 
 def _build(warehouse: Warehouse) -> tuple[str | None, str | None]:
@@ -237,7 +238,11 @@ def _content_hash(release: Path, files: list[str]) -> str:
 
 def _release_with(warehouse: Warehouse, content: str) -> str | None:
     for release_id in release_ids(warehouse):
-        if read_manifest(warehouse.releases / release_id)["content_sha256"] == content:
+        try:
+            manifest = read_manifest(warehouse.releases / release_id)
+        except ReleaseError:
+            continue  # a damaged release is nobody's twin; 'verify' names it
+        if manifest["content_sha256"] == content:
             return release_id
     return None
 
@@ -248,7 +253,7 @@ def _settle_on(warehouse: Warehouse, twin: str, log: Log) -> None:
             f"The content is that of release {twin}, which was rolled back; it is not published again. "
             f"To publish it after all: python -m pipelines.releases rollback --to {twin}"
         )
-    elif twin == current_id(warehouse):
+    elif twin == current_id(warehouse) and warehouse.database.exists():
         log(f"The content is that of the current release {twin}; nothing to publish.")
     else:
         verify(warehouse.releases / twin)
@@ -299,9 +304,15 @@ def seal(candidate: Candidate, verdict: dict[str, Any]) -> None:
 
 
 def newest_candidate(warehouse: Warehouse) -> Candidate | None:
-    """The candidate that was built last, or None; what a promotion left behind that died half-way is none."""
+    """The candidate that was judged last, else the one that was built last, or None.
+
+    One that has no verdict yet may be another run's, still at its gate. What a promotion left behind that died half-way
+    is none.
+    """
     folders = sorted(release.parent for release in warehouse.candidates.glob("[0-9]*/release"))
-    return Candidate(folders[-1].name, folders[-1]) if folders else None
+    judged = [folder for folder in folders if Candidate(folder.name, folder).verdict_file.exists()]
+    newest = (judged or folders)[-1:]
+    return Candidate(newest[0].name, newest[0]) if newest else None
 
 
 def promote(warehouse: Warehouse, log: Log) -> str | None:
@@ -322,6 +333,12 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
                 f"Candidate {candidate.release_id} was made from other data than the marts hold now; "
                 "materialise 'candidate' again."
             )
+        parquet = [path for path in sealed["files"] if path.endswith(".parquet")]
+        if twin := _release_with(warehouse, _content_hash(candidate.release, parquet)):
+            # Another run published the same meanwhile.
+            _settle_on(warehouse, twin, log)
+            _remove(candidate.folder)
+            return twin
         _write_manifest(warehouse, candidate, sealed)
         for path in _files(candidate.release):
             path.chmod(0o444)
@@ -586,7 +603,8 @@ def previous_rows(warehouse: Warehouse) -> dict[str, dict[str, int]] | None:
     None where there is none, or where it is synthetic: the first real release has nothing to be compared with.
     """
     current = current_id(warehouse)
-    manifest = read_manifest(warehouse.releases / current) if current else None
+    stands = current is not None and (warehouse.releases / current / "manifest.json").exists()
+    manifest = read_manifest(warehouse.releases / str(current)) if stands else None
     if manifest is None or manifest["is_synthetic"]:
         return None
     rows: dict[str, dict[str, int]] = {}

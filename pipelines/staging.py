@@ -68,6 +68,8 @@ class NothingLanded(landing.LandingError):
     """An edition has no snapshot of any source."""
 
 
+_LAYOUT = hashlib.sha256(_SCHEMA.encode()).hexdigest()
+
 # A source's name decides only its place among the edition's snapshots, as `stg_snapshots` numbers them.
 _NUMBERED_SNAPSHOTS = """
 select
@@ -106,7 +108,7 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
         warehouse.set_aside_if_damaged(warehouse.working_database, log)
         # A mark that stands until the last edition is in; what it was left beside is begun anew.
         rebuilding = warehouse.root / ".rebuilding"
-        if rebuilding.exists():
+        if rebuilding.exists() or not _has_this_layout(warehouse):
             warehouse.working_database.unlink(missing_ok=True)
         if not warehouse.working_database.exists():
             rebuilding.touch()
@@ -117,6 +119,17 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
         staged = _stage(edition, warehouse)
         rebuilding.unlink(missing_ok=True)
         return staged
+
+
+def _has_this_layout(warehouse: Warehouse) -> bool:
+    """Whether the tables of the working database, if there is one, are those that this version makes."""
+    if not warehouse.working_database.exists():
+        return True
+    try:
+        with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+            return connection.execute("select layout from raw.layout").fetchall() == [(_LAYOUT,)]
+    except duckdb.CatalogException:
+        return False
 
 
 def staged_fingerprint(connection: duckdb.DuckDBPyConnection) -> str:
@@ -182,6 +195,7 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
         unknown += [f"{check.path.name}: {column}" for check in checked for column in check.unknown]
     with warehouse.connect(warehouse.working_database) as connection:
         connection.execute(_SCHEMA)
+        connection.execute("create or replace table raw.layout as select ? as layout", [_LAYOUT])
         connection.begin()
         try:
             for table in ("editions", "snapshots", "files", "hub_rows", "json_records"):

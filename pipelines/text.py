@@ -27,6 +27,10 @@ def _shielded(match: re.Match[str]) -> str:
 
 # --- characters that nobody sees -------------------------------------------------------------------------------------
 
+# Longer ones are no abstracts; some patterns take time that grows with the square of the length.
+LONGEST_READ = 10_000
+LONGEST_NAME = 200
+
 _LINE_BREAK = re.compile("\r\n|[\r\v\x85\u2028\u2029]")
 # Cc, Cf, lone surrogates and noncharacters. The ranges are spelled out because `re` has no \p{Cf}; a test compares
 # them with unicodedata.
@@ -68,11 +72,14 @@ def plain_text(text: str) -> str:
 
     `$L^2$` becomes `L^2`, `\textbf{x}` and `**x**` become `x`, `[a](u)` becomes `a (u)`, `\citep{..}` goes. Words are
     never dropped: where a construct cannot be read (an unbalanced `$`, an unknown macro) it stays as written.
-    Lines and paragraphs are kept; the result has neither control characters nor blanks at its ends.
+    A text of more than 10,000 characters is only folded. Lines and paragraphs are kept; the result has neither control
+    characters nor blanks at its ends.
     """
     if _is_printable(text) and not any(marks in text for marks in _SPECIAL) and text == text.strip():
         return text
     text = _folded(_visible(text))
+    if len(text) > LONGEST_READ:
+        return text
     text = _URL.sub(_shielded, text)
     if "\\" in text or "$" in text:
         text = _without_latex(text)
@@ -374,6 +381,8 @@ def name_key(name: str) -> str:
     """
     if _PLAIN_NAME.fullmatch(name) and "  " not in name:
         return name.lower()
+    if len(name) > LONGEST_NAME:
+        return " ".join(unicodedata.normalize("NFKC", _visible(name)).casefold().split())
     name = unicodedata.normalize("NFC", _visible(name))
     name = _FOOTNOTES_AT_END.sub("", _SUPERSCRIPT.sub("", name))
     if _LATEX_IN_NAME.search(name):

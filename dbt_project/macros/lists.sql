@@ -21,7 +21,7 @@
 {# A JSON array of texts as a list; one plain text (as some years have it) becomes its `;`- or `,`-joined parts. #}
 {% macro json_list(text) -%}
     case
-        when starts_with({{ text }}, '[') then from_json({{ text }}, '["JSON"]')
+        when starts_with({{ text }}, '[') and json_valid({{ text }}) then from_json({{ text }}, '["JSON"]')
         when {{ text }} is not null then list_transform(
             string_split_regex({{ text }}, '\s*[;,]\s*'), lambda part: to_json(part)
         )

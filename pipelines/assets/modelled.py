@@ -40,7 +40,9 @@ def prepared_project(settings: Settings) -> DbtProject:
         for file in settings.dbt_project_dir.glob(pattern)
     ]
     newest = max((file.stat().st_mtime for file in sources), default=0)
-    if not manifest.exists() or manifest.stat().st_mtime < newest:
+    # A parse that was cut short leaves half a file.
+    is_whole = manifest.exists() and manifest.read_bytes().rstrip().endswith(b"}")
+    if not is_whole or manifest.stat().st_mtime < newest:
         _parse(settings)
     return project
 
@@ -86,6 +88,7 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
         events: list[Any] = []
         failure = None
         with warehouse.writing("build the marts"):
+            warehouse.set_aside_if_damaged(warehouse.marts_database, context.log.warning)
             fingerprint = releases.inputs_fingerprint(warehouse)
             if not context.is_subset and releases.is_settled(warehouse, fingerprint):
                 context.log.info("Nothing new is staged and no model changed: the release stands; the run ends here.")

@@ -62,7 +62,9 @@ judged as (
 
     select
         author_rows.* exclude (affiliation),
-        nullif(trim(author_rows.affiliation), '') as affiliation,
+        -- An address in place of an affiliation is nobody's business.
+        case when not contains(author_rows.affiliation, '@') then nullif(trim(author_rows.affiliation), '') end
+            as affiliation,
         paper_rows.paper_id,
         paper_rows.author_count,
         paper_rows.fullness_rank as paper_fullness_rank,

@@ -19,6 +19,8 @@ judged as (
         notes.* exclude (is_deleted),
         case
             when notes.is_deleted then 'the note was deleted upstream'
+            when not regexp_matches(notes.note_id, '^[A-Za-z0-9_-]{1,64}$')
+                then 'the note id is not one of OpenReview''s'
             when papers.paper_id is null then 'its paper is not among those that landed'
         end as problem
     from notes

@@ -11,6 +11,7 @@ with hub as (
         case
             when is_null_item then 'the review is null'
             when review_id is null then 'the review has no id'
+            when not regexp_matches(review_id, '^[A-Za-z0-9_-]{1,64}$') then 'the review id is not one of OpenReview''s'
         end as record_problem,
         review_id,
         null::varchar as stated_paper_id,
@@ -29,7 +30,10 @@ openreview as (
         snapshot_id,
         row_number,
         0 as item_number,
-        case when is_deleted then 'the note was deleted upstream' end as record_problem,
+        case
+            when is_deleted then 'the note was deleted upstream'
+            when not regexp_matches(review_id, '^[A-Za-z0-9_-]{1,64}$') then 'the review id is not one of OpenReview''s'
+        end as record_problem,
         review_id,
         paper_id as stated_paper_id,
         reviewer_signature,

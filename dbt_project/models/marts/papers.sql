@@ -6,7 +6,7 @@ with hub_texts as (
         row_number,
         nullif(trim(abstract), '') as abstract,
         nullif(trim(_bibtex), '') as bibtex,
-        nullif(trim(pdf), '') as pdf_url
+        case when regexp_matches(trim(pdf), '^https?://[^\s/]') then trim(pdf) end as pdf_url
     from {{ source('raw', 'hub_dataset') }}
 
 ),

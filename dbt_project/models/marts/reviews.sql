@@ -109,7 +109,8 @@ final as (
         review_id,
         paper_id,
         edition_id,
-        regexp_extract(reviewer_signature, '[^/]+$') as reviewer_label,
+        case when not contains(reviewer_signature, '@') then regexp_extract(reviewer_signature, '[^/]+$') end
+            as reviewer_label,
         rating,
         rating_text,
         is_rating_off_scale,

@@ -73,7 +73,7 @@ final as (
         id,
         forum,
         replyto,
-        try_cast(number as integer) as number,
+        case when try_cast(number as integer) > 0 then try_cast(number as integer) end as number,
         coalesce(invitations, invitation_v1) as invitation,
         nullif(regexp_extract(signatures, '([^/"]+)"\]$', 1), '') as signature_label,
         nullif(regexp_extract(signatures, '^\["([^"]+)"', 1), '') as signature,

@@ -33,7 +33,9 @@ final as (
         snapshot_id,
         row_number,
         item_number,
-        unescape_html(coalesce(author ->> '$.fullname', author ->> '$')) as name,
+        unescape_html(coalesce(
+            author ->> '$.fullname', case when json_type(author) = 'VARCHAR' then author ->> '$' end
+        )) as name,
         null::varchar as profile_id,
         nullif(trim(unescape_html(author ->> '$.institution')), '') as affiliation
     from items

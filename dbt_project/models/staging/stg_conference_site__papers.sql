@@ -16,9 +16,12 @@ identified as (
     select
         *,
         coalesce({{ forum_id('paper_url') }}, {{ forum_id('eventmedia') }}) as own_forum_id,
-        max(coalesce({{ forum_id('paper_url') }}, {{ forum_id('eventmedia') }})) over (
-            partition by edition_id, snapshot_id, uid
-        ) as sibling_forum_id
+        case
+            when nullif(trim(uid), '') is not null
+                then max(coalesce({{ forum_id('paper_url') }}, {{ forum_id('eventmedia') }})) over (
+                    partition by edition_id, snapshot_id, uid
+                )
+        end as sibling_forum_id
     from events
 
 ),

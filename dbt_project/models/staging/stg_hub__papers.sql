@@ -14,7 +14,7 @@ renamed as (
         file_number,
         file_row_number,
         {{ forum_id('url') }} as paper_id,
-        try_cast(regexp_extract(invitation, '/Submission(\d+)/', 1) as integer) as submission_number,
+        nullif(try_cast(regexp_extract(invitation, '/Submission(\d+)/', 1) as integer), 0) as submission_number,
         nullif(trim(title), '') as title,
         nullif(trim(venue), '') as venue_text,
         nullif(invitation, '') as invitation,

@@ -36,7 +36,11 @@ named as (
         snapshot_id,
         row_number,
         item_number,
-        coalesce(author ->> '$.fullname', author ->> '$.name', author ->> '$') as name,
+        coalesce(
+            author ->> '$.fullname',
+            author ->> '$.name',
+            case when json_type(author) = 'VARCHAR' then author ->> '$' end
+        ) as name,
         coalesce(author ->> '$.username', author_id) as author_id
     from items
 
@@ -52,7 +56,7 @@ final as (
         item_number,
         name,
         -- Ids that are e-mail addresses are dropped here and go nowhere.
-        case when starts_with(author_id, '~') then author_id end as profile_id,
+        case when regexp_matches(author_id, '^~\S+$') then author_id end as profile_id,
         null::varchar as affiliation
     from named
 

@@ -39,7 +39,10 @@ renamed as (
         notes._bibtex as bibtex,
         {{ json_list('notes.keywords') }} as keywords,
         notes.primary_area,
-        case when starts_with(notes.pdf, '/') then 'https://openreview.net' || notes.pdf else notes.pdf end as pdf_url,
+        case
+            when starts_with(notes.pdf, '/') then 'https://openreview.net' || notes.pdf
+            when regexp_matches(notes.pdf, '^https?://[^\s/]') then notes.pdf
+        end as pdf_url,
         notes.code as code_url,
         notes.created_at as submitted_at,
         notes.modified_at,

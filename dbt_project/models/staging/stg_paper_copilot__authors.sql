@@ -23,7 +23,7 @@ items as (
         unnest(names) as name,
         -- E-mail addresses, the ids of the years to 2020, are dropped here and go nowhere.
         case
-            when len(author_ids) = len(names) and starts_with(author_ids[generate_subscripts(names, 1)], '~')
+            when len(author_ids) = len(names) and regexp_matches(author_ids[generate_subscripts(names, 1)], '^~\S+$')
                 then author_ids[generate_subscripts(names, 1)]
         end as profile_id,
         case when len(affiliations) = len(names) then affiliations[generate_subscripts(names, 1)] end as affiliation
