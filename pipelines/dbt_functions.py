@@ -1,8 +1,10 @@
-"""The Python functions that the dbt models call, registered as a dbt-duckdb plugin named in `profiles.yml`.
+"""What the dbt models find on their connection: Python functions, and the current release's database.
 
-Here belongs only the registration; the functions themselves are in `text.py`.
+A dbt-duckdb plugin named in `profiles.yml`. Here belongs only the registration; the functions themselves are in
+`text.py`.
 """
 
+import os
 from collections.abc import Callable, Mapping
 
 from dbt.adapters.duckdb.plugins import BasePlugin
@@ -10,6 +12,7 @@ from duckdb import DuckDBPyConnection
 from duckdb.func import FunctionNullHandling
 
 from pipelines import text
+from pipelines.warehouse import sql_string
 
 FUNCTIONS: Mapping[Callable[[str], str | int | None], str] = {
     text.plain_text: "VARCHAR",
@@ -42,3 +45,6 @@ class Plugin(BasePlugin):
 
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
         register(conn)
+        # Not in the profile: what changes from run to run there makes dbt parse the whole project anew.
+        if released := os.environ.get("RELEASED_DATABASE"):
+            conn.execute(f"attach {sql_string(released)} as released (read_only)")

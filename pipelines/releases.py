@@ -5,7 +5,7 @@ belongs in dbt, what makes them good enough in `expectations/`. Also a command: 
 
     warehouse/candidates/<release_id>/release/     the files of a release to be
     warehouse/candidates/<release_id>/data_docs/   what Great Expectations found, to look at
-    warehouse/candidates/<release_id>/inputs.sha256  what the marts behind it were built from
+    warehouse/candidates/<release_id>/build.json   what the marts behind it were built from
     warehouse/candidates/<release_id>/verdict.json the gate's verdict and the hashes of the files that it is about
     warehouse/releases/<release_id>/               an immutable release
     warehouse/current -> releases/<release_id>     one flip switches everything, `peer_reviews.duckdb` included
@@ -18,8 +18,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -65,12 +65,32 @@ class Candidate:
         return self.folder / "verdict.json"
 
     @property
-    def inputs_file(self) -> Path:
-        """The fingerprint of the build that the candidate was made from."""
-        return self.folder / "inputs.sha256"
+    def build_file(self) -> Path:
+        """The build that the candidate was made from."""
+        return self.folder / "build.json"
+
+    @property
+    def build(self) -> "Build":
+        return Build(**json.loads(self.build_file.read_text(encoding="utf-8")))
 
 
 # --- the build that a candidate is made from --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Build:
+    """What the marts were built from: hashes of all inputs and of the code alone, and each edition's fingerprint.
+
+    `kept_from` is the release whose rows the `kept` editions still have; `release_id` the release that the build
+    became, or was found equal to.
+    """
+
+    inputs_sha256: str
+    code_sha256: str
+    editions: dict[str, str]
+    kept: list[str]
+    kept_from: str | None = None
+    release_id: str | None = None
 
 
 # What decides the marts' content besides what is staged: the models and the functions that they call.
@@ -87,7 +107,13 @@ _NOT_CODE = ("target", "_unit_tests.yml")
 def inputs_fingerprint(warehouse: Warehouse) -> str:
     """One hash over everything that decides what the marts hold: what is staged, the models, the libraries."""
     with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-        parts = [staging.staged_fingerprint(connection)]
+        parts = [staging.staged_fingerprint(connection), code_fingerprint()]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def code_fingerprint() -> str:
+    """One hash over what makes marts of staged data: the models, the functions that they call, the libraries."""
+    parts = []
     for pattern in _CODE:
         files = sorted(PROJECT_DIR.glob(pattern))
         names = [file.relative_to(PROJECT_DIR) for file in files]
@@ -102,14 +128,18 @@ def inputs_fingerprint(warehouse: Warehouse) -> str:
 def begin_build(warehouse: Warehouse, *, whole: bool) -> None:
     """Make the marts' database ready for dbt. Call under the writer lock.
 
-    A whole build starts from an empty file; a build of some models only leaves the others, and no candidate can be
-    made of it.
+    A whole build starts from an empty file, and takes the text of editions that have not changed since the current
+    release from there; a build of some models only leaves the others, and no candidate can be made of it.
 
     Raises:
         LandingError: a landed file that the models read was altered.
     """
-    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+    release = _release_of_this_code(warehouse)
+    with warehouse.connect(warehouse.working_database) as connection:
         staging.verify_staged_files(connection, warehouse)
+        connection.execute("delete from raw.released_editions")
+        for edition_id, fingerprint in release["build"]["editions"].items() if release else []:
+            connection.execute("insert into raw.released_editions values (?, ?)", [edition_id, fingerprint])
     if whole or not warehouse.marts_database.exists():
         warehouse.new_database(warehouse.marts_database)
     else:
@@ -117,35 +147,68 @@ def begin_build(warehouse: Warehouse, *, whole: bool) -> None:
             connection.execute("drop table if exists build")
 
 
-def finish_build(warehouse: Warehouse, fingerprint: str) -> None:
+def finish_build(warehouse: Warehouse, inputs_sha256: str) -> None:
     """Note that the marts are complete and tested, and what they were built from. Call under the writer lock."""
-    with warehouse.connect(warehouse.marts_database) as connection:
-        connection.execute("create or replace table build (fingerprint varchar, release_id varchar)")
-        connection.execute("insert into build values (?, null)", [fingerprint])
-        connection.execute("checkpoint")
+    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+        query = "select edition_id, fingerprint, is_released from intermediate.int_edition_fingerprints order by 1"
+        editions = connection.execute(query).fetchall()
+    kept = [edition_id for edition_id, _, is_released in editions if is_released]
+    build = Build(
+        inputs_sha256=inputs_sha256,
+        code_sha256=code_fingerprint(),
+        editions={edition_id: fingerprint for edition_id, fingerprint, _ in editions},
+        kept=kept,
+        kept_from=current_id(warehouse) if kept else None,
+    )
+    _write_build(warehouse, build)
 
 
-def is_settled(warehouse: Warehouse, fingerprint: str) -> bool:
+def released_database(warehouse: Warehouse) -> Path | None:
+    """The current release's database, if these very models made it: it has the text of what did not change."""
+    release = _release_of_this_code(warehouse)
+    return warehouse.releases / release["release_id"] / DATABASE if release else None
+
+
+def _release_of_this_code(warehouse: Warehouse) -> dict[str, Any] | None:
+    """The current release's manifest, or None where there is none, or other code made it."""
+    current = current_id(warehouse)
+    if current is None or not (warehouse.releases / current / DATABASE).is_file():
+        return None
+    try:
+        manifest = read_manifest(warehouse.releases / current)
+    except ReleaseError:
+        return None
+    return manifest if manifest.get("build", {}).get("code_sha256") == code_fingerprint() else None
+
+
+def is_settled(warehouse: Warehouse, inputs_sha256: str) -> bool:
     """Whether the build from these very inputs was already published, or found equal to a release that stands."""
-    built, release_id = _build(warehouse)
-    stands = release_id is not None and (warehouse.releases / release_id).is_dir()
-    return built == fingerprint and stands and warehouse.database.exists()
+    build = _build(warehouse)
+    if build is None or build.release_id is None or build.inputs_sha256 != inputs_sha256:
+        return False
+    return (warehouse.releases / build.release_id).is_dir() and warehouse.database.exists()
 
 
-def _build(warehouse: Warehouse) -> tuple[str | None, str | None]:
+def _build(warehouse: Warehouse) -> Build | None:
     if not warehouse.marts_database.exists():
-        return None, None
+        return None
     try:
         with warehouse.connect(warehouse.marts_database, read_only=True) as connection:
-            return connection.execute("select fingerprint, release_id from build").fetchall()[0]
+            return Build(**json.loads(connection.execute("select description from build").fetchall()[0][0]))
     except (duckdb.CatalogException, IndexError):
-        return None, None
+        return None
+
+
+def _write_build(warehouse: Warehouse, build: Build) -> None:
+    with warehouse.connect(warehouse.marts_database) as connection:
+        connection.execute("create or replace table build (description varchar)")
+        connection.execute("insert into build values (?)", [json.dumps(asdict(build))])
+        connection.execute("checkpoint")
 
 
 def _settle_build(warehouse: Warehouse, release_id: str) -> None:
-    with warehouse.connect(warehouse.marts_database) as connection:
-        connection.execute("update build set release_id = ?", [release_id])
-        connection.execute("checkpoint")
+    if build := _build(warehouse):
+        _write_build(warehouse, replace(build, release_id=release_id))
 
 
 # --- candidate --------------------------------------------------------------------------------------------------------
@@ -161,8 +224,8 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         ReleaseError: the marts are not complete; the dbt models have to run first.
     """
     with warehouse.writing("build a release candidate"):
-        fingerprint, _ = _build(warehouse)
-        if fingerprint is None:
+        build = _build(warehouse)
+        if build is None:
             raise ReleaseError(
                 f"{warehouse.marts_database} holds no complete build; materialise the dbt models first "
                 "(a model or test of the last run may have failed)."
@@ -171,16 +234,16 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         _remove(building)
         (building / "release").mkdir(parents=True)
         with warehouse.connect(warehouse.marts_database, read_only=True) as connection:
-            files = list(_export_parquet(connection, building / "release"))
-        content = _content_hash(building / "release", files)
+            hashes = _export_parquet(connection, building / "release", _kept_files(warehouse, build))
+        content = _content_hash(hashes)
         if twin := _release_with(warehouse, content):
             _remove(building)
             _settle_on(warehouse, twin, log)
             return None
         release_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{content[:8]}"
-        _share_unchanged(warehouse, building / "release", files)
+        _share_unchanged(warehouse, building / "release", hashes)
         _write_database(warehouse, building / "release" / DATABASE, release_id)
-        Candidate(release_id, building).inputs_file.write_text(fingerprint, encoding="utf-8")
+        Candidate(release_id, building).build_file.write_text(json.dumps(asdict(build)), encoding="utf-8")
         for path in _files(building):
             sync(path)
         candidate = Candidate(release_id, warehouse.candidates / release_id)
@@ -189,14 +252,37 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         return candidate
 
 
-def _export_parquet(connection: duckdb.DuckDBPyConnection, target: Path) -> Iterator[str]:
-    """Write each mart and yield the files' paths in the release: one a mart, or one per edition where rows have one."""
+def _kept_files(warehouse: Warehouse, build: Build) -> dict[str, tuple[Path, str]]:
+    """Path and hash of the files of editions that the build kept, by their paths in the release that they are from."""
+    if build.kept_from is None or not (warehouse.releases / build.kept_from / "manifest.json").exists():
+        return {}
+    release = warehouse.releases / build.kept_from
+    return {
+        file["path"]: (release / file["path"], file["sha256"])
+        for file in read_manifest(release)["files"]
+        if "/" in file["path"] and Path(file["path"]).stem in build.kept
+    }
+
+
+def _export_parquet(
+    connection: duckdb.DuckDBPyConnection, target: Path, kept: Mapping[str, tuple[Path, str]]
+) -> dict[str, str]:
+    """Write each mart, one file or one per edition where rows have one; returns the hashes by path in the release.
+
+    Files that are `kept` are linked, if they are still what they were.
+    """
+    hashes = {}
     editions = [id_ for (id_,) in connection.execute("select edition_id from editions order by 1").fetchall()]
     for mart, description, per_edition in _marts(connection):
         if per_edition:
             (target / mart).mkdir()
         for edition_id in editions if per_edition else [None]:
             path = f"{mart}/{edition_id}.parquet" if edition_id else f"{mart}.parquet"
+            before, hash_ = kept.get(path, (None, ""))
+            if before and before.is_file() and sha256(before) == hash_:
+                os.link(before, target / path)
+                hashes[path] = hash_
+                continue
             where = f"where edition_id = {sql_string(edition_id)}" if edition_id else ""
             connection.execute(
                 f"""
@@ -210,7 +296,8 @@ def _export_parquet(connection: duckdb.DuckDBPyConnection, target: Path) -> Iter
                 )
                 """
             )
-            yield path
+            hashes[path] = sha256(target / path)
+    return hashes
 
 
 def _marts(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]:
@@ -230,9 +317,9 @@ def _marts(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, bool]]
     ).fetchall()
 
 
-def _content_hash(release: Path, files: list[str]) -> str:
-    """One hash over the Parquet files: releases with the same are the same, whenever they were made."""
-    hashes = [f"{path} {sha256(release / path)}\n" for path in sorted(files)]
+def _content_hash(files: Mapping[str, str]) -> str:
+    """One hash over those of the Parquet files: releases with the same are the same, whenever they were made."""
+    hashes = [f"{path} {files[path]}\n" for path in sorted(files) if path.endswith(".parquet")]
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
@@ -262,12 +349,12 @@ def _settle_on(warehouse: Warehouse, twin: str, log: Log) -> None:
     _settle_build(warehouse, twin)
 
 
-def _share_unchanged(warehouse: Warehouse, release: Path, files: list[str]) -> None:
+def _share_unchanged(warehouse: Warehouse, release: Path, hashes: Mapping[str, str]) -> None:
     """Let files that are those of the current release share its bytes on disk."""
     current = current_id(warehouse)
-    for path in files if current else []:
+    for path, hash_ in hashes.items() if current else []:
         before = warehouse.releases / str(current) / path
-        if before.is_file() and sha256(before) == sha256(release / path):
+        if before.is_file() and not before.samefile(release / path) and sha256(before) == hash_:
             (release / path).unlink()
             os.link(before, release / path)
 
@@ -328,13 +415,13 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
             log(f"There is no candidate; the current release stays {current_id(warehouse)}.")
             return None
         sealed = _checked_verdict(candidate)
-        if candidate.inputs_file.read_text(encoding="utf-8") != _build(warehouse)[0]:
+        build = _build(warehouse)
+        if build is None or candidate.build.inputs_sha256 != build.inputs_sha256:
             raise ReleaseError(
                 f"Candidate {candidate.release_id} was made from other data than the marts hold now; "
                 "materialise 'candidate' again."
             )
-        parquet = [path for path in sealed["files"] if path.endswith(".parquet")]
-        if twin := _release_with(warehouse, _content_hash(candidate.release, parquet)):
+        if twin := _release_with(warehouse, _content_hash(sealed["files"])):
             # Another run published the same meanwhile.
             _settle_on(warehouse, twin, log)
             _remove(candidate.folder)
@@ -347,7 +434,6 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
         target = warehouse.releases / candidate.release_id
         candidate.release.rename(target)
         sync(warehouse.releases)
-        verify(target)
         _point_current(warehouse, candidate.release_id)
         _settle_build(warehouse, candidate.release_id)
         _remove(candidate.folder)
@@ -416,7 +502,7 @@ def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str
     parquet = [name for name in names if name.endswith(".parquet")]
     with warehouse.memory() as connection:
         rows = {name: _parquet_rows(connection, candidate.release / name) for name in parquet}
-    fingerprint, _ = _build(warehouse)
+    build = candidate.build
     manifest = {
         "release_id": candidate.release_id,
         "title": "Peer-review warehouse",
@@ -424,8 +510,12 @@ def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "previous_release_id": current_id(warehouse),
         "contract_version": CONTRACT_VERSION,
-        "content_sha256": _content_hash(candidate.release, parquet),
-        "inputs_sha256": fingerprint,
+        "content_sha256": _content_hash(sealed["files"]),
+        "build": {
+            "inputs_sha256": build.inputs_sha256,
+            "code_sha256": build.code_sha256,
+            "editions": build.editions,
+        },
         "commit": _commit(),
         "versions": {"peer-review-warehouse": metadata.version("peer-review-warehouse")}
         | {library: metadata.version(library) for library in _LIBRARIES},

@@ -57,6 +57,7 @@ create table if not exists raw.hub_rows (
     file_row_number bigint, {", ".join(f"{column} {HUB_DATASET.columns[column]}" for column in _NARROW_COLUMNS)},
     reviews struct({", ".join(f"{f} {REVIEW_FIELDS[f]}" for f in _NARROW_REVIEW_FIELDS)})[]
 );
+create table if not exists raw.released_editions (edition_id varchar primary key, fingerprint varchar);
 create table if not exists raw.json_records (
     edition_id varchar, source varchar, dataset_schema varchar, snapshot_id varchar, row_number bigint, record varchar,
     problem varchar

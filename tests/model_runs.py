@@ -68,17 +68,17 @@ class ModelRun:
         fingerprint = releases.inputs_fingerprint(warehouse)
         with warehouse.writing("build the marts"):
             releases.begin_build(warehouse, whole=True)
-            done = self.dbt("build", "--exclude-resource-type", "unit_test")
+            done = self.dbt("build", "--exclude-resource-type", "unit_test", released=releases.released_database(warehouse))
             assert done.returncode == 0, done.stdout[-4000:]
             releases.finish_build(warehouse, fingerprint)
         return done
 
-    def dbt(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def dbt(self, *arguments: str, released: Path | None = None) -> subprocess.CompletedProcess[str]:
         """This project's dbt on this warehouse."""
         command = [str(Path(sys.executable).parent / "dbt"), *arguments, "--no-use-colors"]
         command += ["--project-dir", str(DBT_PROJECT), "--profiles-dir", str(DBT_PROJECT)]
         command += ["--target-path", str(self.target), "--log-path", str(self.folder / "logs")]
-        variables = os.environ | environment(self.warehouse.settings)
+        variables = os.environ | environment(self.warehouse.settings, released)
         return subprocess.run(command, env=variables, cwd=self.folder, capture_output=True, text=True, timeout=600)
 
     def marts(self, sql: str, parameters: Iterable[Any] = ()) -> list[tuple[Any, ...]]:

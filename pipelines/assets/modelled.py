@@ -60,9 +60,10 @@ def _dbt() -> str:
     return str(Path(sys.executable).parent / "dbt")
 
 
-def environment(settings: Settings) -> dict[str, str]:
-    """What `profiles.yml` reads from the environment."""
+def environment(settings: Settings, released: Path | None = None) -> dict[str, str]:
+    """What `profiles.yml` and the plugin in it read from the environment."""
     return {
+        "RELEASED_DATABASE": str(released or ""),
         "WAREHOUSE_DIR": str(settings.warehouse_dir),
         "DUCKDB_MEMORY_LIMIT": settings.memory_limit,
         "DUCKDB_THREADS": str(settings.threads),
@@ -94,7 +95,7 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
                 context.log.info("Nothing new is staged and no model changed: the release stands; the run ends here.")
                 return
             releases.begin_build(warehouse, whole=not context.is_subset)
-            os.environ.update(environment(parts.settings))
+            os.environ.update(environment(parts.settings, releases.released_database(warehouse)))
             try:
                 # Unit tests are about the SQL, not about the data; the test suite runs them.
                 command = ["build", "--exclude-resource-type", "unit_test"]

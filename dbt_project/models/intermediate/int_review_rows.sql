@@ -149,26 +149,54 @@ judged as (
 
 ),
 
-owned as (
+-- Few reviews stand in more than one row. They are found on their ids; the windows see nothing else.
+owners as (
 
     select
-        *,
-        min(paper_id) over (partition by review_id, own_problem is null) as owning_paper_id,
-        count(*) over (partition by review_id, source, own_problem is null) > 1 as has_duplicates,
-        min(reviews_priority) over (partition by paper_id, own_problem is null) as best_priority
+        review_id,
+        min(paper_id) as owning_paper_id
     from judged
+    where own_problem is null
+    group by review_id
+    having count(*) > 1
+
+),
+
+repeated as (
+
+    select
+        review_id,
+        source
+    from judged
+    where own_problem is null
+    group by review_id, source
+    having count(*) > 1
+
+),
+
+best_sources as (
+
+    select
+        paper_id,
+        min(reviews_priority) as best_priority
+    from judged
+    where own_problem is null
+    group by paper_id
 
 ),
 
 checked as (
 
     select
-        * exclude (own_problem, owning_paper_id),
+        judged.* exclude (own_problem),
+        owners.review_id is not null as is_shared,
         case
             when own_problem is not null then own_problem
-            when owning_paper_id != paper_id then 'the review id already belongs to paper ' || owning_paper_id
+            when owners.owning_paper_id != judged.paper_id
+                then 'the review id already belongs to paper ' || owners.owning_paper_id
         end as problem
-    from owned
+    from judged
+    left join owners on judged.review_id = owners.review_id
 
 ),
 
@@ -181,7 +209,13 @@ duplicated_places as (
         row_number,
         file_row_number
     from checked
-    where has_duplicates and problem is null and source = 'hub_dataset'
+    where
+        problem is null
+        and source = 'hub_dataset'
+        and review_id in (
+            select repeated.review_id from repeated
+            where repeated.source = 'hub_dataset'
+        )
 
 ),
 
@@ -221,15 +255,16 @@ text_lengths as (
 ranked as (
 
     select
-        checked.* exclude (has_duplicates),
-        case
-            when problem is null then row_number() over (
-                partition by review_id, problem is null
-                order by
-                    reviews_priority, text_lengths.text_length desc nulls last, rating_text is null,
-                    confidence_text is null, paper_fullness_rank, checked.item_number, checked.row_number
-            )
-        end as overall_rank
+        checked.edition_id,
+        checked.snapshot_id,
+        checked.row_number,
+        checked.item_number,
+        row_number() over (
+            partition by checked.review_id
+            order by
+                checked.reviews_priority, text_lengths.text_length desc nulls last, checked.rating_text is null,
+                checked.confidence_text is null, checked.paper_fullness_rank, checked.item_number, checked.row_number
+        ) as overall_rank
     from checked
     left join text_lengths
         on
@@ -237,21 +272,32 @@ ranked as (
             and checked.snapshot_id = text_lengths.snapshot_id
             and checked.row_number = text_lengths.row_number
             and checked.item_number = text_lengths.item_number
+    where checked.is_shared and checked.problem is null
 
 ),
 
 final as (
 
     select
-        * exclude (best_priority),
+        checked.*,
+        case when checked.problem is null then coalesce(ranked.overall_rank, 1) end as overall_rank,
         case
-            when problem is not null then 'quarantined'
+            when checked.problem is not null then 'quarantined'
             -- A place in the archive's list never stands beside, or instead of, a review with a real id.
-            when source = 'paper_copilot' and best_priority < reviews_priority then 'merged'
-            when overall_rank = 1 then 'kept'
+            when
+                checked.source = 'paper_copilot' and best_sources.best_priority < checked.reviews_priority
+                then 'merged'
+            when coalesce(ranked.overall_rank, 1) = 1 then 'kept'
             else 'merged'
         end as outcome
-    from ranked
+    from checked
+    left join ranked
+        on
+            checked.edition_id = ranked.edition_id
+            and checked.snapshot_id = ranked.snapshot_id
+            and checked.row_number = ranked.row_number
+            and checked.item_number = ranked.item_number
+    left join best_sources on checked.paper_id = best_sources.paper_id
 
 )
 

@@ -39,6 +39,7 @@ merged as (
     {{- "," if not loop.last }}
     {%- endfor %}
     from review_rows
+    where is_shared
     group by review_id
 
 ),
@@ -54,10 +55,13 @@ numbered as (
         kept_reviews.row_number,
         kept_reviews.item_number,
         scales.rating_scale,
-        merged.* exclude (review_id),
-        {{ rating_number('merged.rating_text', 'kept_reviews.source', 'scales.rating_scale') }} as rating
+        {% for column in filled %}
+        coalesce(merged.{{ column }}, kept_reviews.{{ column }}) as {{ column }},
+        {%- endfor %}
+        {{ rating_number('coalesce(merged.rating_text, kept_reviews.rating_text)', 'kept_reviews.source',
+            'scales.rating_scale') }} as rating
     from kept_reviews
-    inner join merged on kept_reviews.review_id = merged.review_id
+    left join merged on kept_reviews.review_id = merged.review_id
     left join scales on kept_reviews.edition_id = scales.edition_id
 
 ),

@@ -1,14 +1,14 @@
-with paper_rows as (
-
-    select * from {{ ref('int_paper_rows') }}
-    where problem is null
-
-),
-
-papers as (
+with papers as (
 
     select * from {{ ref('papers') }}
     where len(sources) > 1
+
+),
+
+paper_rows as (
+
+    select * from {{ ref('int_paper_rows') }}
+    where problem is null and paper_id in (select papers.paper_id from papers)
 
 ),
 
@@ -44,7 +44,7 @@ source_reviews as (
         {{ rating_number('review_rows.rating_text', 'review_rows.source', 'editions.rating_scale') }} as rating
     from {{ ref('int_review_rows') }} as review_rows
     inner join editions on review_rows.edition_id = editions.edition_id
-    where review_rows.problem is null
+    where review_rows.problem is null and review_rows.paper_id in (select papers.paper_id from papers)
     qualify row_number() over (
         partition by review_rows.review_id, review_rows.source order by review_rows.overall_rank
     ) = 1

@@ -4,10 +4,11 @@ with hub_texts as (
         edition_id,
         snapshot_id,
         row_number,
-        nullif(trim(abstract), '') as abstract,
-        nullif(trim(_bibtex), '') as bibtex,
+        {{ stripped('abstract') }} as abstract,
+        {{ stripped('_bibtex') }} as bibtex,
         case when regexp_matches(trim(pdf), '^https?://[^\s/]') then trim(pdf) end as pdf_url
     from {{ source('raw', 'hub_dataset') }}
+    where {{ is_changed('edition_id') }}
 
 ),
 
@@ -27,6 +28,7 @@ hub_rows as (
 papers as (
 
     select * from {{ ref('int_papers') }}
+    where {{ is_changed('edition_id') }}
 
 ),
 
@@ -126,3 +128,4 @@ final as (
 )
 
 select * from final
+{{ carried_over('papers', 'snapshots') }}

@@ -7,12 +7,14 @@ with items as (
         generate_subscripts(reviews, 1) as item_number,
         unnest(reviews) as item
     from {{ source('raw', 'hub_dataset') }}
+    where {{ is_changed('edition_id') }}
 
 ),
 
 reviews as (
 
     select * from {{ ref('int_reviews') }}
+    where {{ is_changed('edition_id') }}
 
 ),
 
@@ -32,7 +34,7 @@ hub_items as (
         row_number,
         item_number
     from {{ ref('int_review_rows') }}
-    where source = 'hub_dataset' and problem is null
+    where source = 'hub_dataset' and problem is null and {{ is_changed('edition_id') }}
     qualify row_number() over (partition by review_id order by overall_rank) = 1
 
 ),
@@ -41,7 +43,7 @@ openreview as (
 
     select *
     from {{ ref('stg_openreview__reviews') }}
-    where not is_deleted
+    where not is_deleted and {{ is_changed('edition_id') }}
     qualify row_number() over (partition by review_id order by modified_at desc nulls last, row_number) = 1
 
 ),
@@ -51,10 +53,10 @@ texts as (
 
     select
         hub_items.review_id,
-        nullif(trim(items.item.summary), '') as summary,
-        nullif(trim(items.item.strengths), '') as strengths,
-        nullif(trim(items.item.weaknesses), '') as weaknesses,
-        nullif(trim(items.item.review), '') as main_text,
+        {{ stripped('items.item.summary') }} as summary,
+        {{ stripped('items.item.strengths') }} as strengths,
+        {{ stripped('items.item.weaknesses') }} as weaknesses,
+        {{ stripped('items.item.review') }} as main_text,
         {{ epoch_ms('items.item.date') }} as reviewed_at
     from items
     inner join hub_items
@@ -140,3 +142,4 @@ final as (
 )
 
 select * from final
+{{ carried_over('reviews', 'snapshots') }}

@@ -1,0 +1,161 @@
+"""Only changed editions are modelled and exported again, and that gives what a full rebuild gives.
+
+The editions are small `files` sources that are edited at random between releases: rows come, go and change, papers and
+reviews move from one edition to another. One build in a new warehouse says what must have come of it.
+"""
+
+import copy
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines import releases
+from pipelines.landing import sha256
+from tests.hub_files import VENUE_ID, Row, files_edition, hub_review, hub_row, withdrawn_row, write_hub_file
+from tests.model_runs import ModelRun
+
+pytestmark = pytest.mark.slow
+
+EDITS = 20
+RELEASES = 4
+SEED = int(os.environ.get("GROWTH_SEED", "20261130"))
+YEARS = (2021, 2022, 2023, 2024, 2025)
+PASSED = {"passed": True, "messages": [], "results": []}
+
+
+class Venues:
+    """Five editions of one venue as rows in memory, and as files that `files` sources read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.random = random.Random(SEED)
+        self.next_number = 1
+        self.rows: dict[int, list[Row]] = {}
+        for year in YEARS:
+            self.rows[year] = []
+            for _ in range(12):
+                self.add(year)
+            self.write(year)
+
+    def add(self, year: int) -> None:
+        number = self.next_number
+        self.next_number += 1
+        row = withdrawn_row(number, ["Ada Example", f"Bo Sample {number % 5}"]) if number % 4 == 0 else hub_row(number)
+        row["abstract"] += rf" See https://github.com/a/b{number}; $\mathcal{{O}}(n^{number})$."
+        row["venue"] = row["venue"].replace("2026", str(year))
+        row["invitation"] = row["invitation"].replace(VENUE_ID, venue_id(year))
+        self.rows[year].append(row)
+
+    def write(self, year: int) -> None:
+        write_hub_file(self.folder / f"{year}.parquet", self.rows[year])
+
+    def edit(self) -> int:
+        """One random change; returns the year that it was in."""
+        year = self.random.choice(YEARS[:-1])
+        rows = self.rows[year]
+        row = self.random.choice(rows)
+        kind = self.random.choice(["rating", "abstract", "add", "remove", "claim paper", "claim review", "twice"])
+        other = self.random.choice(self.rows[self.random.choice(YEARS)])
+        if kind == "rating" and row["reviews"]:
+            row["reviews"][0]["rating"] = self.random.randint(1, 10)
+        elif kind == "abstract":
+            row["abstract"] += f" It was revised {self.random.randint(1, 99)} times."
+        elif kind == "add":
+            self.add(year)
+        elif kind == "remove" and len(rows) > 4:
+            rows.remove(row)
+        elif kind == "claim paper":
+            row["url"] = other["url"]
+        elif kind == "claim review" and other["reviews"]:
+            row["reviews"].append(hub_review(other["reviews"][0]["review_id"], summary="Claimed."))
+        elif kind == "twice":
+            rows.append(copy.deepcopy(row))
+        row["num_reviews"] = len(row["reviews"])
+        self.write(year)
+        return year
+
+    def editions(self) -> Iterator[object]:
+        for year in YEARS:
+            path = self.folder / f"{year}.parquet"
+            yield files_edition(path, f"test-{year}", year=year, venue_id=venue_id(year))
+
+
+def venue_id(year: int) -> str:
+    return VENUE_ID.replace("2026", str(year))
+
+
+def publish(run: ModelRun, venues: Venues) -> Path:
+    run.stage(*venues.editions())
+    run.build()
+    candidate = releases.build_candidate(run.warehouse, print)
+    if candidate is not None:
+        releases.seal(candidate, PASSED)
+        releases.promote(run.warehouse, print)
+    return run.warehouse.current.resolve()
+
+
+def contents(run: ModelRun, release: Path) -> dict[str, str]:
+    """Hash of each Parquet file and a fingerprint of each table of the database, which no order of rows changes."""
+    found = {str(path.relative_to(release)): sha256(path) for path in release.rglob("*.parquet")}
+    with run.warehouse.connect(release / releases.DATABASE, read_only=True) as connection:
+        for (mart,) in connection.execute("select table_name from duckdb_tables() where not internal").fetchall():
+            if mart != "publication":
+                rows = f"select count(*), sum(hash(t)::hugeint)::varchar from {mart} as t"
+                found[mart] = str(connection.execute(rows).fetchall())
+    return found
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModelRun, Venues, list[tuple[Path, set[int]]]]:
+    """A warehouse with a first release and several after random edits, each with the years that were edited."""
+    folder = tmp_path_factory.mktemp("growth")
+    venues = Venues(folder)
+    run = ModelRun(folder)
+    published = [(publish(run, venues), set(YEARS))]
+    for _ in range(RELEASES):
+        edited = {venues.edit() for _ in range(EDITS // RELEASES)}
+        published.append((publish(run, venues), edited))
+    return run, venues, published
+
+
+def test_twenty_random_edits_give_what_a_full_rebuild_gives(
+    grown: tuple[ModelRun, Venues, list[tuple[Path, set[int]]]], tmp_path: Path
+) -> None:
+    run, venues, published = grown
+    assert len({release for release, _ in published}) == RELEASES + 1, f"seed {SEED}: some edits changed nothing"
+    rebuilt = ModelRun(tmp_path)
+
+    last = published[-1][0]
+    assert contents(rebuilt, publish(rebuilt, venues)) == contents(run, last), f"seed {SEED}"
+
+
+def test_editions_that_did_not_change_share_their_files_with_the_release_before(
+    grown: tuple[ModelRun, Venues, list[tuple[Path, set[int]]]],
+) -> None:
+    _, _, published = grown
+    for (before, _), (after, edited) in zip(published[:-1], published[1:], strict=True):
+        # Nobody edits the last year, but its papers can be claimed by earlier ones.
+        fingerprints = [releases.read_manifest(release)["build"]["editions"] for release in (before, after)]
+        kept = {edition for edition, found in fingerprints[1].items() if fingerprints[0][edition] == found}
+        assert kept, "some edition must stay as it is, or this test shows nothing"
+        assert not kept & {f"test-{year}" for year in edited}
+        for edition in kept:
+            for mart in ("papers", "reviews"):
+                assert (after / mart / f"{edition}.parquet").samefile(before / mart / f"{edition}.parquet")
+
+
+def test_text_of_unchanged_editions_is_not_read_again(
+    grown: tuple[ModelRun, Venues, list[tuple[Path, set[int]]]],
+) -> None:
+    """The compiled models name the editions that they read text of."""
+    run, _, published = grown
+    before, after = (releases.read_manifest(release)["build"]["editions"] for release, _ in published[-2:])
+    changed = sorted(edition for edition, found in after.items() if before[edition] != found)
+    compiled = (run.target / "compiled/peer_reviews/models/marts/reviews.sql").read_text(encoding="utf-8")
+
+    literals = "', '".join(changed)
+    assert f"where edition_id in ('{literals}')" in compiled
+    assert "union all\n    select released.*" in compiled
