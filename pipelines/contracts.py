@@ -168,8 +168,9 @@ def check_files(paths: Iterable[Path], contract: Contract, warehouse: Warehouse)
     Raises:
         ContractError: names the file, the column, what was expected and what was found.
     """
-    with warehouse.memory() as connection:
-        return [_check_file(connection, path, contract) for path in paths]
+    files = list(paths)
+    with warehouse.memory(*(path.parent for path in files)) as connection:
+        return [_check_file(connection, path, contract) for path in files]
 
 
 def _check_file(connection: duckdb.DuckDBPyConnection, path: Path, contract: Contract) -> CheckedFile:

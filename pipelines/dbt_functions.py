@@ -1,15 +1,20 @@
-"""The Python functions that the dbt models call, registered as a dbt-duckdb plugin named in `profiles.yml`.
+"""What dbt's connection is given, as a dbt-duckdb plugin named in `profiles.yml`: the models' Python functions, and the
+limits that every connection to the warehouse has.
 
-Here belongs only the registration; the functions themselves are in `text.py`.
+The functions themselves are in `text.py`, the limits in `warehouse.py`.
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb import DuckDBPyConnection
 from duckdb.func import FunctionNullHandling
 
 from pipelines import text
+from pipelines.settings import PROJECT_DIR
+from pipelines.warehouse import NO_EXTENSIONS, confine
 
 FUNCTIONS: Mapping[Callable[[str], str | int | None], str] = {
     text.plain_text: "VARCHAR",
@@ -40,5 +45,15 @@ def _passing_null(function: Callable[[str], str | int | None]) -> Callable[[str 
 class Plugin(BasePlugin):
     """What dbt-duckdb looks for in a plugin module."""
 
+    def update_connection_config(self, creds: Any, config: dict[str, Any]) -> None:
+        config.update(NO_EXTENSIONS)
+
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
+        """Called once, before dbt attaches the marts' database; dbt copies seeds from the project's own CSV files.
+
+        Every `settings` entry of the profile would be set again for each cursor, so the profile has `config_options`.
+        """
         register(conn)
+        warehouse = Path(self.creds.path).parent
+        # Hooks of the models that keep their order set the threads.
+        confine(conn, [warehouse, warehouse / "landing", PROJECT_DIR / "dbt_project" / "seeds"], ["threads"])
