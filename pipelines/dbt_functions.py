@@ -54,6 +54,7 @@ class Plugin(BasePlugin):
         Every `settings` entry of the profile would be set again for each cursor, so the profile has `config_options`.
         """
         register(conn)
+        assert self.creds is not None
         warehouse = Path(self.creds.path).parent
         # Hooks of the models that keep their order set the threads.
         confine(conn, [warehouse, warehouse / "landing", PROJECT_DIR / "dbt_project" / "seeds"], ["threads"])
