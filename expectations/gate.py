@@ -121,7 +121,7 @@ def run(
     """
     suites = load_suites() if suites is None else suites
     found = _Findings()
-    with warehouse.memory() as connection, _quiet():
+    with warehouse.memory(candidate) as connection, _quiet():
         contract = _contract(warehouse)
         tables = _Tables(connection, candidate, contract)
         tables.read(suites, previous or {})

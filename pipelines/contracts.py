@@ -6,7 +6,7 @@ the values mean in the dbt project.
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 import duckdb
 
 from pipelines.landing import Snapshot
-from pipelines.records import read_records
+from pipelines.records import MAX_BYTES, REPLACEMENT, read_records
+from pipelines.unpacking import ROW_NUMBER_COLUMN
 from pipelines.warehouse import Warehouse, sql_string
 
 _TEXT, _NUMBER = "VARCHAR", "BIGINT"
@@ -155,26 +156,35 @@ CONTRACTS: dict[str, AnyContract] = {
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """A file that obeys its contract: the select list that reads exactly the contract's columns from it."""
+    """A file that obeys its contract: the select list that reads exactly the contract's columns from it, mended."""
 
     path: Path
     projection: str
     unknown: list[str]
 
 
-def check_files(paths: Iterable[Path], contract: Contract, warehouse: Warehouse) -> list[CheckedFile]:
+def check_files(
+    paths: Iterable[Path], contract: Contract, warehouse: Warehouse, *, sound: Collection[str] = ()
+) -> list[CheckedFile]:
     """Check each file's own schema against the contract (a list of files would take its types from the first).
+
+    Texts of files that are not named as `sound` may hold NUL, which is then replaced wherever they are read.
 
     Raises:
         ContractError: names the file, the column, what was expected and what was found.
     """
-    with warehouse.memory() as connection:
-        return [_check_file(connection, path, contract) for path in paths]
+    files = list(paths)
+    with warehouse.memory(*(path.parent for path in files)) as connection:
+        return [_check_file(connection, path, contract, is_sound=path.name in sound) for path in files]
 
 
-def _check_file(connection: duckdb.DuckDBPyConnection, path: Path, contract: Contract) -> CheckedFile:
+def _check_file(
+    connection: duckdb.DuckDBPyConnection, path: Path, contract: Contract, *, is_sound: bool
+) -> CheckedFile:
     relation = connection.sql(f"from read_parquet({sql_string(path)})")
     found = dict(zip(relation.columns, relation.types, strict=True))
+    if ROW_NUMBER_COLUMN in {column.casefold() for column in found}:
+        raise ContractError(f"{path}: a column is called {ROW_NUMBER_COLUMN!r}, a name that reading needs; rename it.")
     unknown = [column for column in found if column not in contract.columns]
     selected = []
     for column, expected in contract.columns.items():
@@ -187,7 +197,8 @@ def _check_file(connection: duckdb.DuckDBPyConnection, path: Path, contract: Con
             selected.append(f'null::{contract.sql_type(column)} as "{column}"')
         elif isinstance(expected, str):
             _check_type(path, column, expected, str(found[column]))
-            selected.append(f'"{column}"')
+            quoted = f'"{column}"'
+            selected.append(quoted if is_sound else f"{mended(quoted, expected)} as {quoted}")
         else:
             fields = _struct_fields(path, column, contract, found[column])
             for name, field_type in expected.items():
@@ -198,15 +209,27 @@ def _check_file(connection: duckdb.DuckDBPyConnection, path: Path, contract: Con
                     )
                 _check_type(path, f"{column}.{name}", field_type, fields[name])
             unknown += [f"{column}.{name}" for name in fields if name not in expected]
-            if list(fields) == list(expected):
+            if is_sound and list(fields) == list(expected):
                 selected.append(f'"{column}"')
             else:
-                packed = ", ".join(f'"{name}" := item."{name}"' for name in expected)
+                items = {name: f'item."{name}"' for name in expected}
+                if not is_sound:
+                    items = {name: mended(item, expected[name]) for name, item in items.items()}
+                packed = ", ".join(f'"{name}" := {item}' for name, item in items.items())
                 selected.append(
                     f'list_transform("{column}", lambda item: case when item is not null then struct_pack({packed}) '
                     f'end) as "{column}"'
                 )
     return CheckedFile(path, ", ".join(selected), unknown)
+
+
+def mended(value: str, kind: str) -> str:
+    """SQL for a value, without NUL where it is text or a list of texts."""
+    if kind == _TEXT:
+        return f"replace({value}, chr(0), '{REPLACEMENT}')"
+    if kind == f"{_TEXT}[]":
+        return f"list_transform({value}, lambda text: {mended('text', _TEXT)})"
+    return value
 
 
 def _struct_fields(path: Path, column: str, contract: Contract, found: Any) -> dict[str, str]:
@@ -223,14 +246,14 @@ def _check_type(path: Path, column: str, expected: str, found: str) -> None:
         )
 
 
-def check_records(snapshot: Snapshot, contract: JsonContract) -> list[str]:
+def check_records(snapshot: Snapshot, contract: JsonContract, max_bytes: int = MAX_BYTES) -> list[str]:
     """Check a snapshot's records against the contract; returns the unknown fields as `file: field`.
 
     Raises:
         ContractError: a required field is in no record; names the file, the field and what was found.
     """
     found: set[str] = set()
-    for record in read_records(contract.name, snapshot.paths()):
+    for record in read_records(contract.name, snapshot.paths(), max_bytes):
         if record.problem is None:
             found.update(json.loads(record.text))
     file = snapshot.paths()[0]

@@ -1,18 +1,21 @@
-"""What the dbt models find on their connection: Python functions, and the current release's database.
+"""What dbt's connection is given, as a dbt-duckdb plugin named in `profiles.yml`: the databases of the warehouse and
+their limits, the models' Python functions, and the current release's database.
 
-A dbt-duckdb plugin named in `profiles.yml`. Here belongs only the registration; the functions themselves are in
-`text.py`.
+The functions themselves are in `text.py`, paths and limits in `warehouse.py`. None of it is in the profile: what
+changes there from run to run makes dbt parse the whole project anew.
 """
 
 import os
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from dbt.adapters.duckdb.plugins import BasePlugin
 from duckdb import DuckDBPyConnection
 from duckdb.func import FunctionNullHandling
 
 from pipelines import text
-from pipelines.warehouse import sql_string
+from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.warehouse import Warehouse, confine, sql_string
 
 FUNCTIONS: Mapping[Callable[[str], str | int | None], str] = {
     text.plain_text: "VARCHAR",
@@ -43,8 +46,27 @@ def _passing_null(function: Callable[[str], str | int | None]) -> Callable[[str 
 class Plugin(BasePlugin):
     """What dbt-duckdb looks for in a plugin module."""
 
+    def update_connection_config(self, creds: Any, config: dict[str, Any]) -> None:
+        """Called before the working database is opened under the profile's name."""
+        warehouse = Warehouse(Settings())
+        creds.path = str(warehouse.working_database)
+        (marts,) = creds.attach
+        marts.path = str(warehouse.marts_database)
+        config.update(warehouse.connection_settings)
+
     def configure_connection(self, conn: DuckDBPyConnection) -> None:
+        """Called once, before dbt attaches the marts' database; dbt copies seeds from the project's own CSV files.
+
+        Every `settings` entry of the profile would be set again for each cursor, so the profile has `config_options`.
+        """
         register(conn)
-        # Not in the profile: what changes from run to run there makes dbt parse the whole project anew.
+        warehouse = Warehouse(Settings())
         if released := os.environ.get("RELEASED_DATABASE"):
             conn.execute(f"attach {sql_string(released)} as released (read_only)")
+        seeds = PROJECT_DIR / "dbt_project" / "seeds"
+        # Hooks of the models that keep their order set the threads.
+        confine(conn, [warehouse.root, warehouse.landing, seeds], ["threads"])
+
+    def configure_cursor(self, cursor: DuckDBPyConnection) -> None:
+        """The threads that those hooks go back to."""
+        cursor.execute(f"set variable pipeline_threads = {Settings().threads}")

@@ -12,17 +12,17 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
 from pipelines.editions import Edition, Source
 from pipelines.records import RecordsError, read_records
 from pipelines.settings import Settings
+from pipelines.unpacking import Unpacked, UnpackingError, measure
 from pipelines.warehouse import Warehouse, sync
 
 Log = Callable[[str], None]
@@ -71,7 +71,7 @@ class LandedFile(BaseModel):
     """One file of a snapshot, as `snapshot.json` records it.
 
     `bytes` is its size; `rows` is its record count where a file has one of its own (the records of JSON sources are
-    counted over all files of the snapshot).
+    counted over all files of the snapshot), and `texts_with_nul` of how many of its texts staging has to mend.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -81,10 +81,15 @@ class LandedFile(BaseModel):
     sha256: str
     bytes: int
     rows: int | None
+    texts_with_nul: int | None = None
 
 
 class SnapshotRecord(BaseModel):
-    """The content of `snapshot.json`. `sha256` is over the files in order, whatever they are called."""
+    """The content of `snapshot.json`. `sha256` is over the files in order, whatever they are called.
+
+    `mended` counts the texts of Parquet files, and the records of JSON sources, in which staging replaces NUL or half a
+    surrogate pair; None in snapshots from before that was counted.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -100,6 +105,7 @@ class SnapshotRecord(BaseModel):
     sha256: str
     bytes: int
     rows: int
+    mended: int | None = None
     files: list[LandedFile]
 
 
@@ -178,14 +184,19 @@ def land(
 
 def current_snapshot(warehouse: Warehouse, edition_id: str, source: str) -> Snapshot | None:
     """The snapshot that the source showed when it was last pulled, dated as by that pull; None where nothing landed."""
-    pulls = _pulls(warehouse.landing / edition_id / source)
-    if not pulls:
-        return None
-    snapshot = _read(warehouse.landing / edition_id / source / pulls[-1]["snapshot_id"])
-    pull = pulls[-1]
-    as_of = datetime.fromisoformat(pull["as_of"]) if pull["as_of"] else None
-    told = {"revision": pull["revision"], "etag": pull["etag"], "as_of": as_of}
-    return Snapshot(snapshot.folder, snapshot.record.model_copy(update=told))
+    return next(pulled(warehouse, edition_id, source), None)
+
+
+def pulled(warehouse: Warehouse, edition_id: str, source: str) -> Iterator[Snapshot]:
+    """Every snapshot that the source ever showed, as it was last pulled, the latest pull first."""
+    place, seen = warehouse.landing / edition_id / source, set()
+    for pull in reversed(_pulls(place)):
+        if pull["snapshot_id"] not in seen:
+            seen.add(pull["snapshot_id"])
+            snapshot = _read(place / pull["snapshot_id"])
+            as_of = datetime.fromisoformat(pull["as_of"]) if pull["as_of"] else None
+            told = {"revision": pull["revision"], "etag": pull["etag"], "as_of": as_of}
+            yield Snapshot(snapshot.folder, snapshot.record.model_copy(update=told))
 
 
 def find(warehouse: Warehouse, edition_id: str, snapshot_id: str, source: str = "*") -> Snapshot:
@@ -215,16 +226,26 @@ def sha256(path: Path) -> str:
 
 def _record(edition: Edition, source: Source, fetched: Fetched, warehouse: Warehouse) -> SnapshotRecord:
     is_parquet = source.file_format == "parquet"
+    for file in fetched.files:
+        size, limit = file.path.stat().st_size, warehouse.settings.max_file_bytes
+        if size > limit:
+            raise LandingError(f"{file.url} has {size} bytes, more than MAX_FILE_BYTES={limit} allows.")
+    unpacked = [_unpacked(file, warehouse) if is_parquet else None for file in fetched.files]
     files = [
         LandedFile(
             name=file.name,
             url=file.url,
             sha256=sha256(file.path),
             bytes=file.path.stat().st_size,
-            rows=_parquet_rows(file, warehouse) if is_parquet else None,
+            rows=found.rows if found else None,
+            texts_with_nul=found.texts_with_nul if found else None,
         )
-        for file in fetched.files
+        for file, found in zip(fetched.files, unpacked, strict=True)
     ]
+    if is_parquet:
+        rows, mended = sum(file.rows or 0 for file in files), sum(file.texts_with_nul or 0 for file in files)
+    else:
+        rows, mended = _json_counts(source, fetched, warehouse.settings)
     hashes = [file.sha256 for file in files]
     content = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
     return SnapshotRecord(
@@ -240,20 +261,27 @@ def _record(edition: Edition, source: Source, fetched: Fetched, warehouse: Wareh
         fetched_at=datetime.now(UTC).replace(microsecond=0),
         sha256=content,
         bytes=sum(file.bytes for file in files),
-        rows=sum(file.rows or 0 for file in files) if is_parquet else _json_rows(source, fetched),
+        rows=rows,
+        mended=mended,
         files=files,
     )
 
 
-def _json_rows(source: Source, fetched: Fetched) -> int:
+def _json_counts(source: Source, fetched: Fetched, settings: Settings) -> tuple[int, int]:
+    """Records, and how many of them are mended."""
+    paths = [file.path for file in fetched.files]
+    rows = mended = 0
     try:
-        return sum(1 for _ in read_records(source.dataset_schema, [file.path for file in fetched.files]))
+        for record in read_records(source.dataset_schema, paths, settings.max_batch_bytes):
+            rows += 1
+            mended += record.is_mended
     except RecordsError as error:
         raise LandingError(f"{fetched.url}: {error}") from None
+    return rows, mended
 
 
-def _parquet_rows(file: FetchedFile, warehouse: Warehouse) -> int:
-    """The row count that the file's footer gives, once the file has shown itself to be Parquet."""
+def _unpacked(file: FetchedFile, warehouse: Warehouse) -> Unpacked:
+    """What the file holds, once it has shown itself to be Parquet that can be read to its end."""
     with file.path.open("rb") as opened:
         head = opened.read(512)
         opened.seek(max(0, file.path.stat().st_size - 4))
@@ -264,12 +292,17 @@ def _parquet_rows(file: FetchedFile, warehouse: Warehouse) -> int:
         raise LandingError(f"{file.url} is not a Parquet file (it does not begin with PAR1); check the address.")
     if tail != PARQUET_MAGIC:
         raise LandingError(f"{file.url} is a Parquet file cut short (it does not end with PAR1); fetch it again.")
+    settings = warehouse.settings
     try:
         with warehouse.memory() as connection:
-            found = connection.execute("select num_rows from parquet_file_metadata(?)", [str(file.path)]).fetchone()
-    except duckdb.Error as error:
-        raise LandingError(f"{file.url} is a damaged Parquet file: {str(error).splitlines()[0]}") from None
-    return int(found[0]) if found else 0
+            return measure(
+                file.path,
+                connection,
+                max_bytes=settings.max_unpacked_bytes,
+                max_batch_bytes=settings.max_batch_bytes,
+            )
+    except UnpackingError as error:
+        raise LandingError(f"{file.url} {error}.") from None
 
 
 def _place(snapshot: Snapshot, fetched: Fetched, incoming: Path) -> None:

@@ -15,6 +15,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -535,8 +536,12 @@ def _write_manifest(warehouse: Warehouse, candidate: Candidate, sealed: dict[str
         "figures": figures,
         "gate": sealed["verdict"],
     }
+    readme = candidate.release / "README.md"
+    readme.write_text(_release_readme(manifest), encoding="utf-8")
+    manifest["files"].append(
+        {"path": readme.name, "bytes": readme.stat().st_size, "sha256": sha256(readme), "rows": None}
+    )
     (candidate.release / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
-    (candidate.release / "README.md").write_text(_release_readme(manifest), encoding="utf-8")
 
 
 def _commit() -> str | None:
@@ -595,7 +600,7 @@ def _release_readme(manifest: dict[str, Any]) -> str:
         f"{_band(f)} | {'yes' if f['is_in_agreement'] else 'no'} | {f['published_by']}, {f['published_on']} |"
         for f in manifest["figures"]
     )
-    warnings = "\n".join(f"* {message}" for message in manifest["gate"].get("messages", [])) or "* none"
+    warnings = "\n".join(f"* {_literal(message)}" for message in manifest["gate"].get("messages", [])) or "* none"
     return f"""# {manifest["title"]}, release {manifest["release_id"]}
 {synthetic if manifest["is_synthetic"] else ""}
 Made {manifest["created_at"]} by peer-review-warehouse {manifest["versions"]["peer-review-warehouse"]}. `manifest.json`
@@ -628,6 +633,11 @@ Warnings of the gate:
 
 {warnings}
 """
+
+
+def _literal(text: str) -> str:
+    """Text as Markdown shows it letter by letter, on one line: messages quote what came from outside."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", " ".join(text.split()))
 
 
 def _band(figure: dict[str, Any]) -> str:
@@ -674,6 +684,7 @@ def verify(release: Path) -> int:
         if not (release / path).is_file() or sha256(release / path) != file["sha256"]
     ]
     found = {str(path.relative_to(release)) for path in _files(release)}
+    # Releases from before README.md was in the manifest stay whole.
     problems += [f"{path} does not belong" for path in sorted(found - files.keys() - {"manifest.json", "README.md"})]
     if problems:
         raise ReleaseError(f"{release} is damaged: {', '.join(problems)}. Roll back to another release.")

@@ -32,6 +32,22 @@ def _number(variable: str, default: float) -> float:
         raise SettingsError(f"{variable}={given!r} is not a number; set it to one such as {default:g}.") from None
 
 
+# What is read where it is used and never shown; NOTIFY_WEBHOOK_URL carries its own password.
+SECRETS = ("HF_TOKEN", "OPENREVIEW_PASSWORD", "OPENREVIEW_TOKEN", "OPENREVIEW_USERNAME", "NOTIFY_WEBHOOK_URL")
+
+
+def without_secrets(text: str) -> str:
+    """The text with the value of every secret in the environment as `***`: the last line of defence, for what is shown.
+
+    Values of less than six characters stay, since they would be found in any text.
+    """
+    for name in SECRETS:
+        value = os.environ.get(name, "").strip()
+        for secret in {value, value.removeprefix("Bearer ")} if len(value) >= 6 else ():
+            text = text.replace(secret, "***")
+    return text
+
+
 @dataclass(frozen=True)
 class Settings:
     """What the environment says; `.env.example` lists each variable with its default."""
@@ -47,4 +63,7 @@ class Settings:
     http_max_wait_seconds: float = field(default_factory=lambda: _number("HTTP_MAX_WAIT_SECONDS", 300))
     memory_limit: str = field(default_factory=lambda: os.environ.get("DUCKDB_MEMORY_LIMIT") or "4GB")
     threads: int = field(default_factory=lambda: int(_number("DUCKDB_THREADS", os.cpu_count() or 2)))
+    max_file_bytes: int = field(default_factory=lambda: int(_number("MAX_FILE_BYTES", 20 * 10**9)))
+    max_unpacked_bytes: int = field(default_factory=lambda: int(_number("MAX_UNPACKED_BYTES", 20 * 10**9)))
+    max_batch_bytes: int = field(default_factory=lambda: int(_number("MAX_BATCH_BYTES", 256 * 10**6)))
     releases_kept: int = field(default_factory=lambda: int(_number("RELEASES_KEPT", 10)))

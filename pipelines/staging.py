@@ -9,7 +9,7 @@ Text stays in the landed Parquet files: `raw.hub_dataset` is a view over them wi
 
 import hashlib
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,11 @@ from pipelines.contracts import (
     JsonContract,
     check_files,
     check_records,
+    mended,
 )
 from pipelines.editions import Edition, Editions
 from pipelines.landing import Log, Snapshot
-from pipelines.records import read_records
+from pipelines.records import RecordsError, read_records
 from pipelines.warehouse import Warehouse, sql_string
 
 # What ranking and counting rows needs; the reviews' texts are not among it.
@@ -84,7 +85,8 @@ order by all
 class Staged:
     """What staging one edition did.
 
-    `rows` is per source; `unknown_columns` names `file: column`; `missing_sources` are those that never landed.
+    `rows` is per source; `unknown_columns` names `file: column`; `missing_sources` are those that never landed;
+    `lost_editions` say which others could not be staged again after the working database was lost, and why.
     """
 
     edition_id: str
@@ -93,13 +95,15 @@ class Staged:
     snapshot_ids: dict[str, str]
     unknown_columns: list[str]
     missing_sources: list[str]
+    lost_editions: list[str] = field(default_factory=list)
 
 
 def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Log) -> Staged:
     """Bring one edition's current snapshots into `raw`; nothing is written if they stand there already.
 
     Where the working database is new (first run, or set aside as damaged), every other edition that has landed is
-    staged too: a release never shrinks because a cache was lost.
+    staged too: a release never shrinks because a cache was lost. Of a source that broke its contract meanwhile, the
+    last snapshot that did not is what stood there; an edition without one does not hold up the others.
 
     Raises:
         ContractError: a file breaks its source's contract.
@@ -109,6 +113,7 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
         warehouse.set_aside_if_damaged(warehouse.working_database, log)
         # A mark that stands until the last edition is in; what it was left beside is begun anew.
         rebuilding = warehouse.root / ".rebuilding"
+        lost: list[str] = []
         if rebuilding.exists() or not _has_this_layout(warehouse):
             warehouse.working_database.unlink(missing_ok=True)
         if not warehouse.working_database.exists():
@@ -116,10 +121,15 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
             others = [other for other in editions.editions if other.id != edition.id and _has_landed(warehouse, other)]
             for other in others:
                 log(f"The working database is new: staging {other.id} from landing as well.")
-                _stage(other, warehouse)
-        staged = _stage(edition, warehouse)
-        rebuilding.unlink(missing_ok=True)
-        return staged
+                try:
+                    _stage(other, warehouse, _last_sound(other, warehouse, log))
+                except (ContractError, landing.LandingError, RecordsError, duckdb.Error) as error:
+                    lost.append(f"{other.id}: {str(error).splitlines()[0]}")
+                    log(f"It cannot be staged: {lost[-1]}")
+            # Before the edition itself, which may fail and would have all others staged again each time.
+            rebuilding.unlink()
+        staged = _stage(edition, warehouse, _current(edition, warehouse))
+        return replace(staged, lost_editions=lost)
 
 
 def _has_this_layout(warehouse: Warehouse) -> bool:
@@ -168,11 +178,46 @@ def _has_landed(warehouse: Warehouse, edition: Edition) -> bool:
     return any(landing.current_snapshot(warehouse, edition.id, source.name) for source in edition.sources)
 
 
-def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
-    current: dict[str, tuple[AnyContract, Snapshot]] = {}
-    for source in edition.sources:
-        if snapshot := landing.current_snapshot(warehouse, edition.id, source.name):
-            current[source.name] = (CONTRACTS[source.dataset_schema], snapshot)
+_Sources = dict[str, tuple[AnyContract, Snapshot]]
+
+
+def _current(edition: Edition, warehouse: Warehouse) -> _Sources:
+    """The snapshot that each source shows now, with its contract, by the source's name."""
+    return {
+        source.name: (CONTRACTS[source.dataset_schema], snapshot)
+        for source in edition.sources
+        if (snapshot := landing.current_snapshot(warehouse, edition.id, source.name))
+    }
+
+
+def _last_sound(edition: Edition, warehouse: Warehouse, log: Log) -> _Sources:
+    """The same, but of each source the last snapshot that can be staged; the current one where none can."""
+    chosen = _current(edition, warehouse)
+    for name, (contract, current) in chosen.items():
+        for snapshot in landing.pulled(warehouse, edition.id, name):
+            try:
+                snapshot.verify()
+                _check(contract, snapshot, warehouse)
+            except (ContractError, landing.LandingError, RecordsError, duckdb.Error) as error:
+                log(f"{edition.id}/{name}: snapshot {snapshot.record.snapshot_id} is left out: {error}")
+                continue
+            chosen[name] = (contract, snapshot)
+            break
+        else:
+            chosen[name] = (contract, current)
+    return chosen
+
+
+def _check(contract: AnyContract, snapshot: Snapshot, warehouse: Warehouse) -> tuple[list[CheckedFile], list[str]]:
+    """A snapshot against its contract: its Parquet files checked, and what it has that is unknown, as `file: column`."""
+    if isinstance(contract, JsonContract):
+        return [], check_records(snapshot, contract, warehouse.settings.max_batch_bytes)
+    sound = [file.name for file in snapshot.record.files if file.texts_with_nul == 0]
+    checked = check_files(snapshot.paths(), contract, warehouse, sound=sound)
+    return checked, [f"{check.path.name}: {column}" for check in checked for column in check.unknown]
+
+
+def _stage(edition: Edition, warehouse: Warehouse, current: _Sources) -> Staged:
     if not current:
         raise NothingLanded(f"Nothing has landed for {edition.id}; materialise that edition's asset 'landed' first.")
     missing = [source.name for source in edition.sources if source.name not in current]
@@ -188,12 +233,9 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
     unknown: list[str] = []
     for name, (contract, snapshot) in current.items():
         snapshot.verify()
-        if isinstance(contract, JsonContract):
-            unknown += check_records(snapshot, contract)
-            continue
-        checked = check_files(snapshot.paths(), contract, warehouse)
-        files += _file_rows(edition.id, name, snapshot, checked)
-        unknown += [f"{check.path.name}: {column}" for check in checked for column in check.unknown]
+        checked, kept_out = _check(contract, snapshot, warehouse)
+        files += _file_rows(edition.id, name, snapshot, checked) if checked else []
+        unknown += kept_out
     with warehouse.connect(warehouse.working_database) as connection:
         connection.execute(_SCHEMA)
         connection.execute("create or replace table raw.layout as select ? as layout", [_LAYOUT])
@@ -210,7 +252,8 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
                 _insert_narrow_rows(connection, row)
             for name, (contract, snapshot) in current.items():
                 if isinstance(contract, JsonContract):
-                    _insert_records(connection, edition.id, name, contract, snapshot)
+                    max_bytes = warehouse.settings.max_batch_bytes
+                    _insert_records(connection, edition.id, name, contract, snapshot, max_bytes)
             _replace_hub_view(connection)
             connection.commit()
         except BaseException:
@@ -220,7 +263,7 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
     return Staged(edition.id, True, rows, ids, unknown, missing)
 
 
-def _refuse_twins(edition: Edition, current: dict[str, tuple[AnyContract, Snapshot]]) -> None:
+def _refuse_twins(edition: Edition, current: _Sources) -> None:
     """Snapshot and row number tell an edition's rows apart, so the same bytes cannot be two of its sources."""
     by_snapshot: dict[str, str] = {}
     for name, (_, snapshot) in current.items():
@@ -232,9 +275,7 @@ def _refuse_twins(edition: Edition, current: dict[str, tuple[AnyContract, Snapsh
             )
 
 
-def _wanted_rows(
-    edition: Edition, current: dict[str, tuple[AnyContract, Snapshot]], missing: list[str]
-) -> dict[str, list[tuple[Any, ...]]]:
+def _wanted_rows(edition: Edition, current: _Sources, missing: list[str]) -> dict[str, list[tuple[Any, ...]]]:
     """The rows of `raw.editions` and `raw.snapshots` that say what should be staged."""
     row = (edition.id, edition.venue, edition.year, edition.venue_id, edition.is_synthetic, missing)
     snapshots = []
@@ -283,8 +324,11 @@ def _insert_narrow_rows(connection: duckdb.DuckDBPyConnection, file: tuple[Any, 
         leaves = [parquet.schema.column(index).path for index in range(len(parquet.schema))]
         wanted = [leaf for leaf in leaves if _is_narrow(leaf)]
         present = {leaf.split(".")[0] for leaf in wanted}
-        columns = ", ".join(column if column in present else f"null as {column}" for column in _NARROW_COLUMNS)
-        fields = ", ".join(f"'{field}': item.{field}" for field in _NARROW_REVIEW_FIELDS)
+        columns = ", ".join(
+            mended(column, str(HUB_DATASET.columns[column])) if column in present else "null"
+            for column in _NARROW_COLUMNS
+        )
+        fields = ", ".join(f"'{f}': {mended(f'item.{f}', REVIEW_FIELDS[f])}" for f in _NARROW_REVIEW_FIELDS)
         offset = 0
         for batch in parquet.iter_batches(batch_size=20_000, columns=wanted):
             connection.register("narrow_batch", pyarrow.Table.from_batches([batch]))
@@ -308,12 +352,17 @@ def _is_narrow(leaf: str) -> bool:
 
 
 def _insert_records(
-    connection: duckdb.DuckDBPyConnection, edition_id: str, source: str, contract: JsonContract, snapshot: Snapshot
+    connection: duckdb.DuckDBPyConnection,
+    edition_id: str,
+    source: str,
+    contract: JsonContract,
+    snapshot: Snapshot,
+    max_bytes: int,
 ) -> None:
     """Copy a snapshot's records into `raw.json_records`, numbered from 1."""
     import pyarrow
 
-    numbered = enumerate(read_records(contract.name, snapshot.paths()), start=1)
+    numbered = enumerate(read_records(contract.name, snapshot.paths(), max_bytes), start=1)
     while batch := list(itertools.islice(numbered, 5_000)):
         columns = {
             "row_number": [number for number, _ in batch],

@@ -7,7 +7,7 @@ Here belongs where things are and who may touch them at a time. What is written 
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +20,16 @@ from pipelines.settings import Settings
 
 # The oldest format that DuckDB 2.0 still writes; every client from 1.1 on opens it (docs/decisions/0003).
 STORAGE_VERSION = "v1.0.0"
+
+# What DuckDB takes only when it starts.
+NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "allow_extension_repositories": "forbidden",
+    "allow_unsigned_extensions": False,
+    "allow_persistent_secrets": False,
+}
 
 _LOCKED = re.compile(r"Could not set lock on file.*?(?:PID (?P<pid>\d+)|$)", re.DOTALL)
 
@@ -113,7 +123,7 @@ class Warehouse:
         deadline = time.monotonic() + self.settings.lock_wait_seconds
         while True:
             try:
-                connection = duckdb.connect(database, read_only=read_only, config=self._config())
+                connection = duckdb.connect(database, read_only=read_only, config=self.connection_settings)
                 break
             except duckdb.IOException as error:
                 locked = _LOCKED.search(str(error))
@@ -123,26 +133,29 @@ class Warehouse:
             except duckdb.Error as error:
                 raise WarehouseError(_explain_open(database, error, None)) from error
         try:
+            confine(connection, [self.root, self.landing, database.parent])
             yield connection
         finally:
             connection.close()
 
     @contextmanager
-    def memory(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection to no file, for reading landed and candidate files."""
-        connection = duckdb.connect(config=self._config())
+    def memory(self, *folders: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to no database, for files of the warehouse and of `folders`."""
+        connection = duckdb.connect(config=self.connection_settings)
         try:
+            confine(connection, [self.root, self.landing, *folders])
             yield connection
         finally:
             connection.close()
 
-    def _config(self) -> dict[str, str | bool | int | float | list[str]]:
+    @property
+    def connection_settings(self) -> dict[str, str | bool | int | float | list[str]]:
+        """What every connection to the warehouse opens with; see DuckDB's configuration reference for the names."""
         return {
             "memory_limit": self.settings.memory_limit,
             "threads": self.settings.threads,
             "temp_directory": str(self.root / ".tmp"),
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
+            **NO_EXTENSIONS,
         }
 
     def set_aside_if_damaged(self, database: Path, log: Callable[[str], None]) -> None:
@@ -169,6 +182,24 @@ class Warehouse:
         with self.memory() as connection:
             connection.execute(f"attach {sql_string(database)} as made (storage_version {sql_string(STORAGE_VERSION)})")
             connection.execute("detach made")
+
+
+def confine(
+    connection: duckdb.DuckDBPyConnection, folders: Iterable[Path], changeable_settings: Sequence[str] = ()
+) -> None:
+    """Let a new connection's database reach files in these folders only, for good; no network, no extensions.
+
+    Data never becomes SQL here; should it ever, it finds nothing to read and nowhere to write. DuckDB follows links
+    before it compares, so a folder that is a link counts by its target too. The order matters: folders cannot be named
+    any more once access is off, and nothing can be changed once the configuration is locked, the
+    `changeable_settings` excepted.
+    """
+    allowed = dict.fromkeys(str(path) for folder in folders for path in (folder.absolute(), folder.resolve()))
+    settings = ", ".join(sql_string(name) for name in changeable_settings)
+    connection.execute(f"set allowed_directories = [{', '.join(map(sql_string, allowed))}]")
+    connection.execute("set enable_external_access = false")
+    connection.execute(f"set allowed_configs = [{settings}]")
+    connection.execute("set lock_configuration = true")
 
 
 def sql_string(value: object) -> str:

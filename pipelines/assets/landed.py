@@ -1,5 +1,6 @@
 """The upstreams, as external assets, and `landed`: their bytes in the landing folder, partitioned by edition."""
 
+import traceback
 from collections.abc import Iterator
 
 import dagster as dg
@@ -7,6 +8,8 @@ import dagster as dg
 from pipelines import landing
 from pipelines.assets import OWNERS
 from pipelines.parts import Parts
+from pipelines.settings import without_secrets
+from pipelines.warehouse import WarehouseError
 
 _UPSTREAMS = {
     "hugging_face": "Parquet datasets on the Hugging Face Hub.",
@@ -28,6 +31,15 @@ def upstream_specs(parts: Parts) -> list[dg.AssetSpec]:
         )
         for kind, file_format in sorted(formats.items())
     ]
+
+
+def _explained(error: Exception) -> str:
+    """One sentence; what nobody foresaw is named by its kind, and its traceback is in the debug log."""
+    if isinstance(error, landing.LandingError | WarehouseError):
+        return without_secrets(str(error))
+    first_line = (str(error).splitlines() or [""])[0]
+    said = without_secrets(f"{type(error).__name__}: {first_line}")
+    return f"failed in a way that was not foreseen ({said}); nothing was kept. Please report it with the debug log."
 
 
 def landed_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
@@ -58,18 +70,26 @@ def landed_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
                         parts.fetchers[source.kind],
                         warehouse=parts.warehouse,
                         settings=parts.settings,
-                        log=context.log.info,
+                        log=lambda message: context.log.info(without_secrets(message)),
                     )
                 except landing.SourceSkipped as error:
-                    context.log.warning(f"{place} is skipped: {error}")
-                    metadata[place] = dg.MetadataValue.text(f"skipped: {error}")
+                    reason = without_secrets(str(error))
+                    context.log.warning(f"{place} is skipped: {reason}")
+                    metadata[place] = dg.MetadataValue.text(f"skipped: {reason}")
                     continue
-                except landing.LandingError as error:
-                    # The other sources still land; the run fails in the end, and names every source that did.
-                    context.log.error(f"{place}: {error}")
-                    failures.append(f"{place}: {error}")
+                except Exception as error:
+                    # Whatever it is, the other sources still land; the run fails in the end, and names every source
+                    # that did.
+                    failures.append(f"{place}: {_explained(error)}")
+                    context.log.error(failures[-1])
+                    context.log.debug(without_secrets("".join(traceback.format_exception(error))))
                     continue
                 record = snapshot.record
+                if is_new and record.mended:
+                    context.log.warning(
+                        f"{place}: {record.mended} texts or records hold NUL or half a surrogate pair; the marts have "
+                        "U+FFFD in its place."
+                    )
                 context.log.info(
                     f"{place}: snapshot {record.snapshot_id} ({'new' if is_new else 'as before'}), {record.rows} rows"
                 )

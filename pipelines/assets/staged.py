@@ -35,6 +35,8 @@ def staged_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
                     raise
                 context.log.warning(f"{error} The edition is left out.")
                 continue
+            for lost in result.lost_editions:
+                context.log.warning(f"Not staged after the working database was lost: {lost}")
             if result.missing_sources:
                 context.log.warning(f"{edition_id}: nothing ever landed of {', '.join(result.missing_sources)}.")
             if result.unknown_columns:

@@ -15,7 +15,7 @@ from typing import Any
 
 from pipelines.editions import ConferenceSiteSource
 from pipelines.landing import Fetched, FetchedFile, LandingError, Log
-from pipelines.records import RecordsError, read_records
+from pipelines.records import RecordsError, load, read_records
 from pipelines.settings import Settings
 from pipelines.sources.files import bring, skip_if_absent
 from pipelines.sources.http import Download
@@ -65,10 +65,11 @@ def fetch(
     base = source.base_url.rstrip("/")
     try:
         address = source.url or f"{base}/{source.file}"
-        events = _events(take(source.path, address, EVENTS, None if source.url else skip_if_absent))
+        most = settings.max_batch_bytes
+        events = _events(take(source.path, address, EVENTS, None if source.url else skip_if_absent), most)
         if where := _sidecar(source, base):
             try:
-                _check_abstracts(take(*where, ABSTRACTS, _explain_sidecar), events)
+                _check_abstracts(take(*where, ABSTRACTS, _explain_sidecar), events, most)
             except _NoSidecar:
                 if not any(event.get("abstract") for event in events):
                     raise LandingError(
@@ -102,10 +103,10 @@ def _explain_sidecar(status: int, headers: Mapping[str, str]) -> None:
         raise _NoSidecar
 
 
-def _events(file: Download) -> list[dict[str, Any]]:
+def _events(file: Download, max_bytes: int) -> list[dict[str, Any]]:
     """The events of the list, once it has shown itself to be whole."""
     try:
-        records = list(read_records("conference_site", [file.path]))
+        records = list(read_records("conference_site", [file.path], max_bytes))
     except RecordsError as error:
         raise LandingError(f"{str(error).replace(str(file.path), file.url)} Nothing was kept.") from None
     if not records:
@@ -113,11 +114,11 @@ def _events(file: Download) -> list[dict[str, Any]]:
     return [json.loads(record.text) for record in records if record.problem is None]
 
 
-def _check_abstracts(file: Download, events: list[dict[str, Any]]) -> None:
+def _check_abstracts(file: Download, events: list[dict[str, Any]], max_bytes: int) -> None:
     try:
-        abstracts = json.loads(file.path.read_bytes())
-    except (ValueError, RecursionError):
-        abstracts = None
+        abstracts = load(file.path, max_bytes)
+    except RecordsError as error:
+        raise LandingError(f"{str(error).replace(str(file.path), file.url)} Nothing was kept.") from None
     if not isinstance(abstracts, dict):
         raise LandingError(f"{file.url} is not a JSON object of abstracts by event id. Nothing was kept.")
     if abstracts and not any(str(event.get("id")) in abstracts for event in events):

@@ -43,8 +43,6 @@ Explain = Callable[[int, Mapping[str, str]], str | None]
 BACKOFF_SECONDS = 1.0  # the first wait where the server asks for none; it doubles, with jitter, up to the next
 LONGEST_BACKOFF_SECONDS = 30.0
 SLOWEST_BYTES_PER_SECOND = 4096  # averaged over Settings.http_timeout_seconds; below it a connection counts as dead
-LARGEST_DOWNLOAD_BYTES = 20 * 10**9  # a server that never stops must not fill the disk
-LARGEST_JSON_BYTES = 256 * 10**6  # held in memory
 MAX_REDIRECTS = 10
 _CHUNK_BYTES = 1 << 20
 _LOG_EVERY_SECONDS = 10.0
@@ -190,7 +188,7 @@ def download(
     headers: Mapping[str, str] | None = None,
     expected_sha256: str | None = None,
     expected_bytes: int | None = None,
-    max_bytes: int = LARGEST_DOWNLOAD_BYTES,
+    max_bytes: int | None = None,
     explain: Explain | None = None,
 ) -> Download:
     """Fetch `url` into `target`, whole and verified or not at all.
@@ -206,7 +204,8 @@ def download(
         headers: sent to the origin of `url` only.
         expected_sha256: 64 hex digits; a `target` that already has it is not fetched again.
         expected_bytes: the exact size.
-        max_bytes: the size beyond which the download stops, in bytes.
+        max_bytes: the size beyond which the download stops, in bytes; a server that never stops must not fill the
+            disk, so the default is `settings.max_file_bytes`.
         explain: a better sentence for an error status (status, headers) than the general one.
 
     Raises:
@@ -223,7 +222,7 @@ def download(
         headers=dict(headers or {}),
         expected_sha256=expected_sha256,
         expected_bytes=expected_bytes,
-        max_bytes=max_bytes,
+        max_bytes=settings.max_file_bytes if max_bytes is None else max_bytes,
         explain=explain,
     )
     started = time.monotonic()
@@ -239,10 +238,11 @@ def get_json(
     settings: Settings,
     log: Log,
     headers: Mapping[str, str] | None = None,
-    max_bytes: int = LARGEST_JSON_BYTES,
     explain: Explain | None = None,
 ) -> Any:
     """The JSON at an address, with the retries, waits and limits of a download; `explain` as there.
+
+    It is held in memory, so unpacked it has at most `settings.max_batch_bytes`.
 
     A body that does not parse is asked for again, since a cut gzip body ends without any other sign.
 
@@ -259,7 +259,7 @@ def get_json(
                     raise LandingError(
                         f"{shown(url)}: the server sent an HTML page instead of JSON; check the address."
                     )
-                return json.loads(_read(response, url, max_bytes, settings))
+                return json.loads(_read(response, url, settings.max_batch_bytes, settings))
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise _explained(error, url, settings) from None
         except (ValueError, RecursionError):
@@ -722,16 +722,17 @@ def ask(
     settings: Settings,
     headers: Mapping[str, str] | None = None,
     json: Mapping[str, Any] | None = None,
-    max_bytes: int = LARGEST_JSON_BYTES,
+    max_bytes: int | None = None,
 ) -> Answer:
     """One request and its whole answer, for callers to whom the body of a refusal matters too.
 
+    The answer may have `settings.max_batch_bytes`, unless the caller takes less.
     A GET follows redirects as `get` does; with `json` it is a POST, which follows none, since what it carries is meant
     for this address alone.
 
     Raises:
         TransientError: the connection failed in a way that may pass; `was_reached` tells on which side.
-        TooLargeError: the body goes beyond `max_bytes`.
+        TooLargeError: the body, unpacked, goes beyond that.
         LandingError: it failed for good.
     """
     try:
@@ -749,7 +750,7 @@ def ask(
             )
         with response:
             try:
-                body = _read(response, url, max_bytes, settings)
+                body = _read(response, url, max_bytes or settings.max_batch_bytes, settings)
             except LandingError as error:
                 raise TooLargeError(str(error)) from None
             return Answer(response.status_code, response.headers, body, shown(response.url))

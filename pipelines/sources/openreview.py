@@ -46,6 +46,7 @@ from urllib.parse import urlencode
 
 from pipelines.editions import OpenReviewSource
 from pipelines.landing import Fetched, FetchedFile, LandingError, Log, SourceSkipped, sha256
+from pipelines.records import parse
 from pipelines.settings import Settings
 from pipelines.sources import http
 
@@ -399,7 +400,7 @@ def _changed_at(note: Mapping[str, Any]) -> float:
 def _load(path: Path) -> list[Any]:
     """The notes of a page on disk; none where it cannot be read, so that they count as missing."""
     with contextlib.suppress(ValueError, RecursionError):
-        page = json.loads(path.read_bytes().decode("utf-8", errors="replace"))
+        page = parse(path.read_bytes().decode("utf-8-sig", errors="replace"))
         notes = page.get("notes") if isinstance(page, dict) else None
         return notes if isinstance(notes, list) else []
     return []
@@ -614,7 +615,7 @@ class _Api:
 
     def _parsed(self, answer: http.Answer) -> _Page:
         try:
-            page = json.loads(answer.body.decode("utf-8", errors="replace"))
+            page = parse(answer.body.decode("utf-8-sig", errors="replace"))
         except (ValueError, RecursionError):
             raise http.TransientError(f"{self.place}: the answer is not JSON, or was cut short") from None
         notes = page.get("notes") if isinstance(page, dict) else None

@@ -6,7 +6,6 @@ records is in `records.py`; what its fields mean belongs in the dbt project.
 The archive is https://github.com/papercopilot/openreview (layout and file names: its README).
 """
 
-import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from pipelines.editions import PaperCopilotSource
 from pipelines.landing import Fetched, FetchedFile, LandingError, Log
+from pipelines.records import parse
 from pipelines.settings import Settings
 from pipelines.sources.files import bring, is_safe_name, only_match, skip_if_absent
 
@@ -58,7 +58,7 @@ def fetch(
         got.path.unlink()
         log(f"{got.url}: unchanged, the same bytes are landed already.")
         return None
-    if problem := _problem(got.path):
+    if problem := _problem(got.path, settings.max_batch_bytes):
         got.path.unlink()
         raise LandingError(f"{got.url} {problem}.")
     return Fetched([FetchedFile(name, got.path, got.url)], got.url, etag=got.etag, as_of=as_of or got.last_modified)
@@ -79,11 +79,13 @@ def date_in_name(name: str) -> datetime | None:
         return None
 
 
-def _problem(path: Path) -> str | None:
+def _problem(path: Path, max_bytes: int) -> str | None:
     """Why this is not a whole JSON Lines file, to follow its address; bad lines in the middle are quarantined later."""
     first, last, number = b"", b"", 0
     with path.open("rb") as file:
-        for count, line in enumerate(file, start=1):
+        count = 0
+        while line := file.readline(max_bytes):
+            count += 1
             if text := line.strip(b"\xef\xbb\xbf \t\r\n"):
                 first, number = (first, number) if first else (text, count)
                 last = line
@@ -101,6 +103,6 @@ def _problem(path: Path) -> str | None:
 
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(json.loads(line.decode("utf-8-sig", errors="replace")), dict)
+        return isinstance(parse(line.decode("utf-8-sig", errors="replace")), dict)
     except (ValueError, RecursionError):
         return False

@@ -78,8 +78,10 @@ def test_a_snapshot_says_where_it_came_from(land: Land, edition: Edition, upstre
         "sha256": digest,
         "bytes": size,
         "rows": 2,
+        "mended": 0,
         "files": [
-            {"name": "papers.parquet", "url": upstream.as_uri(), "sha256": digest, "bytes": size, "rows": 2},
+            {"name": "papers.parquet", "url": upstream.as_uri(), "sha256": digest, "bytes": size, "rows": 2}
+            | {"texts_with_nul": 0},
         ],
     }
     assert (snapshot.folder / "papers.parquet").read_bytes() == upstream.read_bytes()

@@ -32,7 +32,8 @@ parsed as (
         snapshot_id,
         row_number,
         problem as record_problem,
-        case when problem is null then {{ json_paths(paths) }} end as fields
+        case when problem is null then {{ json_paths(paths) }} end as fields,
+        case when problem is null then {{ json_types(paths) }} end as types
     from records
 
 )
@@ -43,5 +44,9 @@ select
     snapshot_id,
     row_number,
     record_problem,
-    {{ json_fields(paths) }}
+    {{ json_fields(
+        paths,
+        texts=['title', 'abstract', 'topic', 'decision', 'eventtype'],
+        lists=['authors', 'keywords', 'eventmedia']
+    ) }}
 from parsed

@@ -28,6 +28,14 @@
 {% for field in content_fields %}
 {% do paths.update({field ~ '_v1': '$.content.' ~ field, field ~ '_v2': '$.content.' ~ field ~ '.value'}) %}
 {% endfor %}
+{% set lists = [
+    'invitation_v1', 'invitations', 'signatures', 'authors_v1', 'authors_v2', 'authorids_v1', 'authorids_v2',
+    'keywords_v1', 'keywords_v2'
+] %}
+{% set texts = [] %}
+{% for field in ['title', 'abstract', 'primary_area', 'venue', 'pdf', '_bibtex', 'decision'] %}
+{% do texts.extend([field ~ '_v1', field ~ '_v2']) %}
+{% endfor %}
 
 with records as (
 
@@ -45,7 +53,8 @@ parsed as (
         snapshot_id,
         row_number,
         problem as record_problem,
-        case when problem is null then {{ json_paths(paths) }} end as fields
+        case when problem is null then {{ json_paths(paths) }} end as fields,
+        case when problem is null then {{ json_types(paths) }} end as types
     from records
 
 ),
@@ -57,7 +66,7 @@ named as (
         snapshot_id,
         row_number,
         record_problem,
-        {{ json_fields(paths) }}
+        {{ json_fields(paths, texts=texts, lists=lists) }}
     from parsed
 
 ),

@@ -43,7 +43,8 @@ parsed as (
         snapshot_id,
         row_number,
         problem as record_problem,
-        case when problem is null then {{ json_paths(paths) }} end as fields
+        case when problem is null then {{ json_paths(paths) }} end as fields,
+        case when problem is null then {{ json_types(paths) }} end as types
     from records
 
 ),
@@ -56,7 +57,7 @@ final as (
         snapshot_id,
         row_number,
         record_problem,
-        {{ json_fields(paths) }}
+        {{ json_fields(paths, texts=['title', 'abstract', 'keywords', 'primary_area', 'bibtex']) }}
     from parsed
 
 )

@@ -218,7 +218,7 @@ def test_abstracts_that_cannot_be_had_are_always_an_error(server: FileServer, in
     ("body", "sentence"),
     [
         (b"[]", "is not a JSON object of abstracts"),
-        (ABSTRACTS[:-5], "is not a JSON object of abstracts"),
+        (ABSTRACTS[:-5], "is not JSON: Unterminated string"),
         (b'{"700": "Of another year."}', "none of which is in the list"),
     ],
 )
