@@ -11,7 +11,6 @@ import hashlib
 import itertools
 from dataclasses import dataclass
 from datetime import UTC
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -150,16 +149,15 @@ def synthetic_notice(warehouse: Warehouse) -> str | None:
 
 
 def verify_staged_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
-    """Make sure that the views still read the bytes that were staged: size and time, and the hash where these moved.
+    """Hash every landed file that the views read, since a disk can rot without changing a size or a time.
+
+    JSON sources need none of this: their records stand in tables, whose blocks DuckDB verifies as it reads them.
 
     Raises:
         LandingError: a landed file was altered or is gone.
     """
-    query = "select edition_id, source, snapshot_id, path, byte_count, modified_ns from raw.files"
-    for edition_id, source, snapshot_id, path, byte_count, modified_ns in connection.execute(query).fetchall():
-        file = Path(path)
-        if file.is_file() and (file.stat().st_size, file.stat().st_mtime_ns) == (byte_count, modified_ns):
-            continue
+    query = "select distinct edition_id, source, snapshot_id from raw.files order by all"
+    for edition_id, source, snapshot_id in connection.execute(query).fetchall():
         landing.find(warehouse, edition_id, snapshot_id, source).verify()
 
 
