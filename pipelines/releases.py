@@ -173,7 +173,7 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         with warehouse.connect(warehouse.marts_database, read_only=True) as connection:
             files = list(_export_parquet(connection, building / "release"))
         content = _content_hash(building / "release", files)
-        if twin := _release_with(warehouse, content):
+        if twin := _release_with(warehouse, content, log):
             _remove(building)
             _settle_on(warehouse, twin, log)
             return None
@@ -236,14 +236,15 @@ def _content_hash(release: Path, files: list[str]) -> str:
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
-def _release_with(warehouse: Warehouse, content: str) -> str | None:
+def _release_with(warehouse: Warehouse, content: str, log: Log) -> str | None:
+    """The release with this content, if there is one that is whole."""
     for release_id in release_ids(warehouse):
         try:
-            manifest = read_manifest(warehouse.releases / release_id)
-        except ReleaseError:
-            continue  # a damaged release is nobody's twin; 'verify' names it
-        if manifest["content_sha256"] == content:
-            return release_id
+            if read_manifest(warehouse.releases / release_id)["content_sha256"] == content:
+                verify(warehouse.releases / release_id)
+                return release_id
+        except ReleaseError as error:
+            log(f"{error} It counts as none: what it held is published anew.")
     return None
 
 
@@ -256,7 +257,6 @@ def _settle_on(warehouse: Warehouse, twin: str, log: Log) -> None:
     elif twin == current_id(warehouse) and warehouse.database.exists():
         log(f"The content is that of the current release {twin}; nothing to publish.")
     else:
-        verify(warehouse.releases / twin)
         _point_current(warehouse, twin)
         log(f"The content is that of release {twin}, which is the current one again.")
     _settle_build(warehouse, twin)
@@ -334,7 +334,7 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
                 "materialise 'candidate' again."
             )
         parquet = [path for path in sealed["files"] if path.endswith(".parquet")]
-        if twin := _release_with(warehouse, _content_hash(candidate.release, parquet)):
+        if twin := _release_with(warehouse, _content_hash(candidate.release, parquet), log):
             # Another run published the same meanwhile.
             _settle_on(warehouse, twin, log)
             _remove(candidate.folder)
@@ -343,11 +343,11 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
         for path in _files(candidate.release):
             path.chmod(0o444)
             sync(path)
+        # Before it stands among the releases: a damaged one there would be in the way of the next.
+        verify(candidate.release)
         warehouse.releases.mkdir(exist_ok=True)
-        target = warehouse.releases / candidate.release_id
-        candidate.release.rename(target)
+        candidate.release.rename(warehouse.releases / candidate.release_id)
         sync(warehouse.releases)
-        verify(target)
         _point_current(warehouse, candidate.release_id)
         _settle_build(warehouse, candidate.release_id)
         _remove(candidate.folder)
