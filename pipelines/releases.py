@@ -15,12 +15,13 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -177,7 +178,7 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
             _remove(building)
             _settle_on(warehouse, twin, log)
             return None
-        release_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{content[:8]}"
+        release_id = f"{_next_stamp(warehouse)}-{content[:8]}"
         _share_unchanged(warehouse, building / "release", files)
         _write_database(warehouse, building / "release" / DATABASE, release_id)
         Candidate(release_id, building).inputs_file.write_text(fingerprint, encoding="utf-8")
@@ -187,6 +188,14 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         _remove(candidate.folder)
         building.rename(candidate.folder)
         return candidate
+
+
+def _next_stamp(warehouse: Warehouse) -> str:
+    """Now, or a second after the newest id where the clock is behind it: the order of ids is that of their making."""
+    taken = [*warehouse.releases.glob("[0-9]*"), *warehouse.candidates.glob("[0-9]*")]
+    stamps = [found[0] for path in taken if (found := re.match(r"\d{8}T\d{6}Z", path.name))]
+    after = [datetime.strptime(stamp, "%Y%m%dT%H%M%S%z") + timedelta(seconds=1) for stamp in stamps]
+    return f"{max([datetime.now(UTC), *after]):%Y%m%dT%H%M%SZ}"
 
 
 def _export_parquet(connection: duckdb.DuckDBPyConnection, target: Path) -> Iterator[str]:
@@ -394,6 +403,14 @@ def _replace_link(link: Path, target: Path) -> None:
     new.unlink(missing_ok=True)
     new.symlink_to(target)
     new.replace(link)
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """Replace a small file so that a crash or a full disk leaves the one or the other, never a part."""
+    new = file.with_name(f".{file.name}.new")
+    new.write_text(text, encoding="utf-8")
+    sync(new)
+    new.replace(file)
 
 
 # --- manifest ---------------------------------------------------------------------------------------------------------
@@ -634,7 +651,7 @@ def roll_back(warehouse: Warehouse, to: str | None = None) -> str:
         verify(warehouse.releases / to)
         # Going forward again withdraws nothing.
         withdrawn = (_withdrawn(warehouse) | ({current} if current and to < current else set())) - {to}
-        _withdrawn_file(warehouse).write_text(json.dumps(sorted(withdrawn)) + "\n", encoding="utf-8")
+        _write_whole(_withdrawn_file(warehouse), json.dumps(sorted(withdrawn)) + "\n")
         _point_current(warehouse, to)
         return to
 

@@ -43,6 +43,8 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> None:
         def now(zone: tzinfo) -> datetime:
             return next(ticks)
 
+        strptime = datetime.strptime
+
     monkeypatch.setattr(releases, "datetime", Clock)
 
 
