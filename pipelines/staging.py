@@ -9,6 +9,7 @@ Text stays in the landed Parquet files: `raw.hub_dataset` is a view over them wi
 
 import hashlib
 import itertools
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from typing import Any
@@ -211,7 +212,8 @@ def _stage(edition: Edition, warehouse: Warehouse) -> Staged:
             _replace_hub_view(connection)
             connection.commit()
         except BaseException:
-            connection.rollback()
+            with suppress(duckdb.Error):  # a failed commit has ended the transaction
+                connection.rollback()
             raise
         connection.execute("checkpoint")
     return Staged(edition.id, True, rows, ids, unknown, missing)
