@@ -60,6 +60,11 @@ class Small:
         """Marts with one rating that follows `number`, in place of dbt's."""
         make_marts(self.warehouse, {EDITION: [6, 2, number]})
 
+    def begin_models(self) -> None:
+        """What comes before dbt, the look at what dbt will read among it."""
+        with self.warehouse.writing("build the marts"):
+            releases.begin_build(self.warehouse, whole=True)
+
     def candidate(self) -> str | None:
         """Build a candidate and give it a passing verdict; returns its id."""
         built: Candidate | None = releases.build_candidate(self.warehouse, quiet)
