@@ -107,9 +107,9 @@ def _range_tags(edition_ids: list[str]) -> dict[str, str]:
 
 
 def _sentence(event: Any) -> str:
-    """The innermost message of a failed step, without Dagster's words around it."""
+    """What a failed step said, without Dagster's words around it and without what lay behind it in the libraries."""
     error = event.step_failure_data.error
-    while error.cause:
+    while error.cause and str(error.cls_name).startswith("Dagster"):
         error = error.cause
     # The message begins with the class, module and all, and a colon.
     words = error.message.split(f"{error.cls_name}: ", 1)[-1].split("Stack Trace")[0]

@@ -21,7 +21,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -237,11 +237,11 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         with warehouse.connect(warehouse.marts_database, read_only=True) as connection:
             hashes = _export_parquet(connection, building / "release", _kept_files(warehouse, build))
         content = _content_hash(hashes)
-        if twin := _release_with(warehouse, content):
+        if twin := _release_with(warehouse, content, log):
             _remove(building)
             _settle_on(warehouse, twin, log)
             return None
-        release_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{content[:8]}"
+        release_id = f"{_next_stamp(warehouse)}-{content[:8]}"
         _share_unchanged(warehouse, building / "release", hashes)
         _write_database(warehouse, building / "release" / DATABASE, release_id)
         Candidate(release_id, building).build_file.write_text(json.dumps(asdict(build)), encoding="utf-8")
@@ -251,6 +251,14 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         _remove(candidate.folder)
         building.rename(candidate.folder)
         return candidate
+
+
+def _next_stamp(warehouse: Warehouse) -> str:
+    """Now, or a second after the newest id where the clock is behind it: the order of ids is that of their making."""
+    taken = [*warehouse.releases.glob("[0-9]*"), *warehouse.candidates.glob("[0-9]*")]
+    stamps = [found[0] for path in taken if (found := re.match(r"\d{8}T\d{6}Z", path.name))]
+    after = [datetime.strptime(stamp, "%Y%m%dT%H%M%S%z") + timedelta(seconds=1) for stamp in stamps]
+    return f"{max([datetime.now(UTC), *after]):%Y%m%dT%H%M%SZ}"
 
 
 def _kept_files(warehouse: Warehouse, build: Build) -> dict[str, tuple[Path, str]]:
@@ -324,14 +332,15 @@ def _content_hash(files: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
-def _release_with(warehouse: Warehouse, content: str) -> str | None:
+def _release_with(warehouse: Warehouse, content: str, log: Log) -> str | None:
+    """The release with this content, if there is one that is whole."""
     for release_id in release_ids(warehouse):
         try:
-            manifest = read_manifest(warehouse.releases / release_id)
-        except ReleaseError:
-            continue  # a damaged release is nobody's twin; 'verify' names it
-        if manifest["content_sha256"] == content:
-            return release_id
+            if read_manifest(warehouse.releases / release_id)["content_sha256"] == content:
+                verify(warehouse.releases / release_id)
+                return release_id
+        except ReleaseError as error:
+            log(f"{error} It counts as none: what it held is published anew.")
     return None
 
 
@@ -344,7 +353,6 @@ def _settle_on(warehouse: Warehouse, twin: str, log: Log) -> None:
     elif twin == current_id(warehouse) and warehouse.database.exists():
         log(f"The content is that of the current release {twin}; nothing to publish.")
     else:
-        verify(warehouse.releases / twin)
         _point_current(warehouse, twin)
         log(f"The content is that of release {twin}, which is the current one again.")
     _settle_build(warehouse, twin)
@@ -422,7 +430,7 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
                 f"Candidate {candidate.release_id} was made from other data than the marts hold now; "
                 "materialise 'candidate' again."
             )
-        if twin := _release_with(warehouse, _content_hash(sealed["files"])):
+        if twin := _release_with(warehouse, _content_hash(sealed["files"]), log):
             # Another run published the same meanwhile.
             _settle_on(warehouse, twin, log)
             _remove(candidate.folder)
@@ -431,9 +439,10 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
         for path in _files(candidate.release):
             path.chmod(0o444)
             sync(path)
+        # Before it stands among the releases: a damaged one there would be in the way of the next.
+        verify(candidate.release)
         warehouse.releases.mkdir(exist_ok=True)
-        target = warehouse.releases / candidate.release_id
-        candidate.release.rename(target)
+        candidate.release.rename(warehouse.releases / candidate.release_id)
         sync(warehouse.releases)
         _point_current(warehouse, candidate.release_id)
         _settle_build(warehouse, candidate.release_id)
@@ -481,6 +490,14 @@ def _replace_link(link: Path, target: Path) -> None:
     new.unlink(missing_ok=True)
     new.symlink_to(target)
     new.replace(link)
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """Replace a small file so that a crash or a full disk leaves the one or the other, never a part."""
+    new = file.with_name(f".{file.name}.new")
+    new.write_text(text, encoding="utf-8")
+    sync(new)
+    new.replace(file)
 
 
 # --- manifest ---------------------------------------------------------------------------------------------------------
@@ -735,7 +752,7 @@ def roll_back(warehouse: Warehouse, to: str | None = None) -> str:
         verify(warehouse.releases / to)
         # Going forward again withdraws nothing.
         withdrawn = (_withdrawn(warehouse) | ({current} if current and to < current else set())) - {to}
-        _withdrawn_file(warehouse).write_text(json.dumps(sorted(withdrawn)) + "\n", encoding="utf-8")
+        _write_whole(_withdrawn_file(warehouse), json.dumps(sorted(withdrawn)) + "\n")
         _point_current(warehouse, to)
         return to
 

@@ -4,6 +4,7 @@ Here belongs where things are and who may touch them at a time. What is written 
 `staging.py`, the dbt project and `releases.py`.
 """
 
+import errno
 import os
 import re
 import time
@@ -89,21 +90,25 @@ class Warehouse:
         """Hold one of the warehouse's locks; the operating system frees it when the process dies.
 
         Raises:
-            WarehouseError: another process still holds it after the wait; the message names that process.
+            WarehouseError: another process still holds it after the wait; the message names that process. Or the disk
+                refused, here or to what is done under the lock: it is full, read-only, broken, or not ours to write.
         """
-        self.locks.mkdir(parents=True, exist_ok=True)
         wait = self.settings.lock_wait_seconds if wait_seconds is None else wait_seconds
         file = self.locks / f"{name}.lock"
         lock = filelock.FileLock(file, timeout=wait)
         try:
+            self.locks.mkdir(parents=True, exist_ok=True)
             lock.acquire()
+            yield
         except filelock.Timeout:
             raise WarehouseError(
                 f"{_holder(file)} holds {file}; waited {wait:g} s to {purpose}. "
                 "Let it finish or end it, then run again."
             ) from None
-        try:
-            yield
+        except (OSError, duckdb.Error) as error:
+            if said := _disk_trouble(error, self.root):
+                raise WarehouseError(f"Could not {purpose}: {said}, then run again.") from None
+            raise
         finally:
             lock.release()
 
@@ -214,6 +219,30 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+# What a disk can refuse, and what helps. DuckDB gives the system's words and, as a rule, the file in quotes.
+_REFUSALS = {
+    errno.ENOSPC: "make room on that disk",
+    errno.EDQUOT: "make room within that quota",
+    errno.EROFS: "mount it for writing",
+    errno.EACCES: "give the user who runs this the right to write there",
+    errno.EPERM: "give the user who runs this the right to write there",
+    errno.EFBIG: "raise the limit on the size of a file",
+    errno.EIO: "check that disk",
+}
+
+
+def _disk_trouble(error: OSError | duckdb.Error, root: Path) -> str | None:
+    """What the disk refused, where, and what to do, without a full stop; None for any other error."""
+    if isinstance(error, OSError):
+        code, places = error.errno, [name for name in (error.filename2, error.filename) if name]
+    else:
+        code = next((code for code in _REFUSALS if os.strerror(code) in str(error)), None)
+        places = re.findall(r'"(/[^"\\]+)', str(error))
+    if code not in _REFUSALS:
+        return None
+    return f"{places[0] if places else root}: {os.strerror(code)}; {_REFUSALS[code]}"
 
 
 def _holder(lock: Path) -> str:

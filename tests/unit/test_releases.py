@@ -43,6 +43,8 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> None:
         def now(zone: tzinfo) -> datetime:
             return next(ticks)
 
+        strptime = datetime.strptime
+
     monkeypatch.setattr(releases, "datetime", Clock)
 
 
@@ -535,14 +537,28 @@ def test_an_upstream_that_goes_back_makes_the_old_release_current_again(
     assert releases.is_settled(warehouse, f"fingerprint of {sorted(FIRST.items())}")
 
 
-def test_a_damaged_old_release_does_not_become_current_again(
-    warehouse: Warehouse, publish: Publish, build: Build
+def test_a_damaged_old_release_does_not_become_current_again_and_is_in_nobodys_way(
+    warehouse: Warehouse, publish: Publish, said: list[str]
 ) -> None:
     first, second = publish(FIRST), publish(SECOND)
     (warehouse.releases / first / "authors.parquet").unlink()
-    with pytest.raises(ReleaseError, match=r"authors\.parquet is missing"):
-        build(FIRST)
-    assert releases.current_id(warehouse) == second
+    third = publish(FIRST)
+    assert third not in (first, second)
+    assert releases.current_id(warehouse) == third
+    releases.verify(warehouse.releases / third)
+    assert any("authors.parquet is missing" in sentence and "published anew" in sentence for sentence in said)
+
+
+def test_a_damaged_current_release_is_replaced_by_the_next_run_that_builds(
+    warehouse: Warehouse, publish: Publish
+) -> None:
+    first = publish(FIRST)
+    file = warehouse.releases / first / "authors.parquet"
+    file.chmod(0o644)
+    file.write_bytes(file.read_bytes()[:-1])
+    second = publish(FIRST)
+    assert releases.current_id(warehouse) == second != first
+    releases.verify(warehouse.releases / second)
 
 
 def test_unchanged_files_share_their_bytes_with_the_release_before(warehouse: Warehouse, publish: Publish) -> None:
@@ -560,7 +576,7 @@ def test_unchanged_files_share_their_bytes_with_the_release_before(warehouse: Wa
     assert rows(warehouse.releases / second / "reviews" / "test-2026.parquet")[-1] == ("test-2026", 10.0)
 
 
-@pytest.mark.parametrize("point", ["_point_current", "_settle_build", "verify"])
+@pytest.mark.parametrize("point", ["_point_current", "_settle_build"])
 def test_a_promotion_that_died_half_way_is_completed_by_the_next_run(
     warehouse: Warehouse, publish: Publish, build: Build, said: list[str], monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
@@ -584,14 +600,15 @@ def die(*arguments: object) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize(("owner", "point"), [(Path, "rename"), (releases, "verify")])
 def test_a_promotion_that_died_before_the_rename_is_done_again(
-    warehouse: Warehouse, build: Build, said: list[str], monkeypatch: pytest.MonkeyPatch
+    warehouse: Warehouse, build: Build, said: list[str], monkeypatch: pytest.MonkeyPatch, owner: object, point: str
 ) -> None:
     candidate = build(FIRST)
     assert candidate is not None
     releases.seal(candidate, PASSED)
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", die)
+        patch.setattr(owner, point, die)
         with pytest.raises(KeyboardInterrupt):
             releases.promote(warehouse, said.append)
     assert releases.current_id(warehouse) is None

@@ -1,0 +1,277 @@
+"""Files that are damaged or gone when a run begins: caches heal, data that rotted is found before it is used.
+
+What can be made again (dbt's target, Dagster's home, the working databases) must never need a person. What cannot
+(landing, releases) must be found by hash, named, and stay out of what is published.
+"""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pipelines import releases
+from pipelines.landing import LandingError, current_snapshot
+from tests.faults.conftest import Tally
+from tests.faults.runs import Place
+from tests.faults.small import Small
+from tests.faults.state import State, nothing_lost
+
+pytestmark = [pytest.mark.faults("damage"), pytest.mark.slow, pytest.mark.xdist_group("damage")]
+
+FULL = pytest.mark.faults_full
+SEED = 20261130
+
+
+def overwrite(file: Path, change: Callable[[bytes], bytes]) -> None:
+    """Change a file's bytes as rot does it: size (where the change keeps it) and time stay."""
+    status = file.stat()
+    file.chmod(0o644)
+    file.write_bytes(change(file.read_bytes()))
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    file.chmod(status.st_mode & 0o7777)
+
+
+def flipped(at: float) -> Callable[[bytes], bytes]:
+    """One bit of the byte at this share of the file."""
+
+    def change(content: bytes) -> bytes:
+        place = min(int(len(content) * at), len(content) - 1)
+        return content[:place] + bytes([content[place] ^ 0x10]) + content[place + 1 :]
+
+    return change
+
+
+def cut(at: float) -> Callable[[bytes], bytes]:
+    """The file ends at this share of it."""
+    return lambda content: content[: int(len(content) * at)]
+
+
+# --- what can be made again -------------------------------------------------------------------------------------------
+
+
+def leave_log(database: Path, change: Callable[[bytes], bytes]) -> None:
+    """A process died with a commit in the log only, and then the log was damaged."""
+    write = (
+        "import duckdb, os, sys; c = duckdb.connect(sys.argv[1]); "
+        "c.execute('create or replace table left_over as select range as n from range(10000)'); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", write, str(database)], check=True)
+    wal = database.with_name(f"{database.name}.wal")
+    assert wal.stat().st_size > 1000
+    overwrite(wal, change)
+
+
+def manifest_of(place: Place) -> Path:
+    return place.project / "dbt_project" / "target" / "manifest.json"
+
+
+def make_of_another_version(place: Place) -> None:
+    """A manifest and a parse that an older dbt left, newer than every file of the project."""
+    manifest = json.loads(manifest_of(place).read_text())
+    manifest["metadata"]["dbt_version"] = "1.7.0"
+    manifest["metadata"]["dbt_schema_version"] = "https://schemas.getdbt.com/dbt/manifest/v11.json"
+    manifest["nodes"] = {}
+    manifest_of(place).write_text(json.dumps(manifest))
+
+
+DAMAGES: dict[str, Callable[[Place], object]] = {
+    "DAGSTER_HOME lost": lambda place: shutil.rmtree(place.folder / "dagster"),
+    "target lost": lambda place: shutil.rmtree(place.project / "dbt_project" / "target"),
+    "manifest lost": lambda place: manifest_of(place).unlink(),
+    "manifest truncated": lambda place: overwrite(manifest_of(place), cut(0.5)),
+    "manifest of another dbt": make_of_another_version,
+    "partial parse truncated": lambda place: overwrite(manifest_of(place).with_name("partial_parse.msgpack"), cut(0.5)),
+    "working header flipped": lambda place: overwrite(place.warehouse.working_database, flipped(0)),
+    "working cut": lambda place: overwrite(place.warehouse.working_database, cut(0.4)),
+    "working log cut": lambda place: leave_log(place.warehouse.working_database, cut(0.5)),
+    "working log flipped": lambda place: leave_log(place.warehouse.working_database, flipped(0.5)),
+    "working lost": lambda place: place.warehouse.working_database.unlink(),
+    "marts header flipped": lambda place: overwrite(place.warehouse.marts_database, flipped(0)),
+    "marts cut": lambda place: overwrite(place.warehouse.marts_database, cut(0.4)),
+    "marts log cut": lambda place: leave_log(place.warehouse.marts_database, cut(0.5)),
+    "marts log flipped": lambda place: leave_log(place.warehouse.marts_database, flipped(0.5)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = Place(tmp_path_factory.mktemp("damage"))
+    place.news()
+    place.complete()
+    return place
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        # All at once, one of each kind: one run for the fast set.
+        pytest.param(
+            ("DAGSTER_HOME lost", "manifest of another dbt", "working header flipped", "marts log flipped"), id="many"
+        ),
+        *(pytest.param((name,), id=name, marks=FULL) for name in DAMAGES),
+    ],
+)
+def test_a_run_makes_again_what_it_can(place: Place, tally: Tally, names: tuple[str, ...]) -> None:
+    place.news()
+    for name in names:
+        DAMAGES[name](place)
+        tally.injected += 1
+    before = State.of(place.warehouse)
+    run = place.complete()
+    assert "Traceback" not in run.text
+    assert nothing_lost(before, place.warehouse).current != before.current
+    tally.rows_lost += place.rows_lost()
+    assert tally.rows_lost == 0
+    tally.recovered += len(names)
+    # Nothing that did not open is thrown away.
+    if any("header flipped" in name for name in names):
+        assert list(place.root.glob("*.damaged-*"))
+
+
+@FULL
+@pytest.mark.parametrize("database", ["working", "marts"])
+@pytest.mark.parametrize("number", range(3))
+def test_a_bit_of_a_database_flips_anywhere(place: Place, tally: Tally, database: str, number: int) -> None:
+    """DuckDB finds it by the block's checksum as it reads; the next run, at the latest, has made the file anew."""
+    chance = random.Random(f"{SEED} {database} {number}")
+    place.news()
+    file = getattr(place.warehouse, f"{database}_database")
+    overwrite(file, flipped(at := chance.random()))
+    print(f"{file.name}: bit flipped at {at:.3f}")
+    before = State.of(place.warehouse)
+    tally.injected += 1
+    run = place.run()
+    assert "Traceback" not in run.text
+    between = nothing_lost(before, place.warehouse)
+    if run.process.returncode:
+        place.complete()
+    assert nothing_lost(between, place.warehouse).current != before.current
+    tally.rows_lost += place.rows_lost()
+    assert tally.rows_lost == 0
+    tally.recovered += 1
+
+
+# --- landing ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    small = Small(tmp_path)
+    small.news(1)
+    small.land()
+    small.stage()
+    small.publish(1)
+    return small
+
+
+@pytest.mark.parametrize("change", [flipped(0.5), cut(0.5), lambda content: b""], ids=["flipped", "cut", "emptied"])
+@pytest.mark.parametrize("when", ["before staging", "before modelling"])
+def test_a_snapshot_that_rotted_is_found_before_it_is_used(
+    small: Small, tally: Tally, change: Callable[[bytes], bytes], when: str
+) -> None:
+    small.news(2)
+    small.land()
+    if when == "before modelling":
+        small.stage()
+    published = State.of(small.warehouse)
+    snapshot = current_snapshot(small.warehouse, small.edition.id, "files")
+    assert snapshot is not None
+    (file,) = snapshot.paths()
+    overwrite(file, change)
+    tally.injected += 1
+
+    with pytest.raises(LandingError) as caught:
+        (small.stage if when == "before staging" else small.begin_models)()
+    assert str(caught.value).startswith(f"{file} is not the file that landed (sha256 ")
+    assert f"Move the folder {file.parent} away and run again" in str(caught.value)
+    assert State.of(small.warehouse).releases == published.releases
+    # What the message says to do is enough.
+    file.parent.chmod(0o755)
+    shutil.move(file.parent, small.folder / "rotten")
+    small.land()
+    small.stage()
+    small.begin_models()
+    assert small.land() == snapshot.record.snapshot_id
+    tally.recovered += 1
+
+
+def test_rot_is_found_in_the_run_that_would_read_it(place: Place, tally: Tally) -> None:
+    """Size and time are as before, staging has nothing to do, and yet the models do not read it."""
+    snapshot = current_snapshot(place.warehouse, "test-2026", "files")
+    assert snapshot is not None
+    (file,) = snapshot.paths()
+    kept = file.read_bytes()
+    overwrite(file, flipped(0.5))
+    # Something else makes the models run again.
+    model = next((place.project / "dbt_project" / "models" / "marts").glob("papers.sql"))
+    model.write_text(model.read_text() + "\n-- changed\n")
+    before = State.of(place.warehouse)
+    tally.injected += 1
+    run = place.run()
+    assert run.process.returncode == 1
+    assert f"Error: modelled: {file} is not the file that landed" in run.text
+    assert State.of(place.warehouse) == before
+    overwrite(file, lambda _: kept)
+    place.complete()
+    tally.recovered += 1
+
+
+# --- releases ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", [cut(0.9), flipped(0.5)], ids=["cut", "flipped"])
+def test_a_damaged_release_file_is_named_by_verify(
+    small: Small, tally: Tally, change: Callable[[bytes], bytes], monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.setenv("WAREHOUSE_DIR", str(small.root))
+    assert releases.main(["verify"]) == 0
+    current = small.warehouse.current.resolve()
+    for path in releases.read_manifest(current)["files"]:
+        file = current / path["path"]
+        kept = file.read_bytes()
+        overwrite(file, change)
+        tally.injected += 1
+        capsys.readouterr()
+        assert releases.main(["verify"]) == 1
+        assert f"{path['path']} differs" in capsys.readouterr().err
+        overwrite(file, lambda _, kept=kept: kept)
+    assert releases.main(["verify"]) == 0
+    tally.recovered += tally.injected
+
+
+@pytest.mark.parametrize("moment", ["before the verdict is read", "after it was compared"])
+def test_a_candidate_that_loses_a_byte_is_not_published(
+    small: Small, tally: Tally, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """The files are hashed twice: against the verdict, and, whole with manifest and links, before they are renamed."""
+    before = State.of(small.warehouse)
+    small.model(2)
+    release_id = small.candidate()
+    file = small.warehouse.candidates / str(release_id) / "release" / "reviews" / "test-2026.parquet"
+    if moment == "before the verdict is read":
+        overwrite(file, cut(0.9))
+    else:
+        write_manifest = releases._write_manifest
+
+        def and_then_rot(*arguments: object) -> None:
+            write_manifest(*arguments)  # type: ignore[arg-type]
+            overwrite(file, flipped(0.5))
+
+        monkeypatch.setattr(releases, "_write_manifest", and_then_rot)
+    tally.injected += 1
+    with pytest.raises(releases.ReleaseError, match=r"reviews/test-2026\.parquet"):
+        small.promote()
+    assert State.of(small.warehouse) == before
+    monkeypatch.undo()
+    # The next run's candidate stands in for it.
+    assert small.candidate() not in (None, release_id)
+    assert small.promote() == releases.current_id(small.warehouse)
+    nothing_lost(before, small.warehouse)
+    tally.recovered += 1
