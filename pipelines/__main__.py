@@ -5,10 +5,13 @@ Here belongs what a person at a terminal needs around a run. The run itself is p
 """
 
 import argparse
+import contextlib
+import dataclasses
 import os
 import shutil
 import signal
 import sys
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,8 @@ from dotenv import load_dotenv
 
 from pipelines import releases
 from pipelines.editions import load_editions
+from pipelines.failures import Failure, step_failures
+from pipelines.limits import interrupted_after
 from pipelines.settings import PROJECT_DIR, Settings
 from pipelines.warehouse import Warehouse, WarehouseError
 
@@ -54,7 +59,7 @@ def run(settings: Settings, edition_id: str) -> int:
     prepare_dagster_home()
     before = releases.current_id(warehouse)
     print(f"Running {edition_id} in {warehouse.root} ...", file=sys.stderr)
-    failures = _materialise(ids)
+    failures = _materialise(ids, settings)
     if failures:
         print(f"The run failed; the current release is still {before or 'none'}.", file=sys.stderr)
         for failure in failures:
@@ -64,38 +69,65 @@ def run(settings: Settings, edition_id: str) -> int:
     return 0
 
 
-def _materialise(edition_ids: list[str]) -> list[str]:
-    """Run the job in this process, with one model pass; returns one sentence for each step that failed."""
+def _materialise(edition_ids: list[str], settings: Settings) -> list[Failure]:
+    """Run the job in this process, with one model pass; returns one sentence for each step that failed.
+
+    Nobody watches a launcher's run as the daemon's sensors watch theirs, so it tells its failure by itself, and that of
+    an earlier one which was killed before it could.
+    """
     import dagster as dg
 
+    from pipelines import runs
     from pipelines.console import calm_stdout, short_lines
     from pipelines.definitions import defs
 
     calm = dg.Definitions.merge(defs, dg.Definitions(loggers={"console": short_lines}))
-    with dg.DagsterInstance.get() as instance, calm_stdout():
-        result = calm.resolve_job_def("refresh").execute_in_process(
-            partition_key=edition_ids[0] if len(edition_ids) == 1 else None,
-            tags=_range_tags(edition_ids),
-            instance=instance,
-            run_config={"loggers": {"console": {}}},
-            raise_on_error=False,
-        )
-    # A blocking check fails its step with the check's bare name; what it found says more.
-    found = [
-        f"{check.asset_key.to_user_string()}: {check.description or f'check {check.check_name} failed'}"
-        for check in result.get_asset_check_evaluations()
-        if not check.passed and check.severity == dg.AssetCheckSeverity.ERROR
-    ]
-    steps = [event for event in result.all_events if event.event_type_value == "STEP_FAILURE"]
-    failures = found + [_sentence(event) for event in steps if not (found and _is_check_failure(event))]
-    if not result.success:
-        print(f"\nTracebacks are in the UI (make dev), run {result.run_id}.", file=sys.stderr)
-        return failures or ["Dagster ended the run outside its steps."]
-    return failures
+    run_id = str(uuid.uuid4())
+    with dg.DagsterInstance.get() as instance:
+        for dead in runs.fail_dead_runs(instance, lambda message: print(message, file=sys.stderr)):
+            _tell(instance, dead.run_id, settings)
+        result = None
+        with (
+            interrupted_after(settings.run_seconds) as is_late,
+            contextlib.suppress(KeyboardInterrupt, dg.DagsterExecutionInterruptedError),
+            runs.alive(instance, run_id),
+            calm_stdout(),
+        ):
+            result = calm.resolve_job_def("refresh").execute_in_process(
+                run_id=run_id,
+                partition_key=edition_ids[0] if len(edition_ids) == 1 else None,
+                tags=_range_tags(edition_ids),
+                instance=instance,
+                run_config={"loggers": {"console": {}}},
+                raise_on_error=False,
+            )
+        if result is not None and result.success:
+            return []
+        if is_late.is_set():
+            limit = f"RUN_SECONDS={settings.run_seconds:g} seconds"
+            failed = [Failure("run", f"it took longer than {limit} and was stopped; raise it if that is too short.")]
+        elif result is None:
+            raise KeyboardInterrupt  # somebody pressed Ctrl-C, and knows it
+        else:
+            failed = step_failures(result.all_events) or [Failure("run", "Dagster ended it outside its steps.")]
+        _tell(instance, run_id, settings, failed)
+        print(f"\nTracebacks are in the UI (make dev), run {run_id}.", file=sys.stderr)
+        return failed
 
 
-def _is_check_failure(event: Any) -> bool:
-    return bool(event.step_failure_data.error.cls_name == "DagsterAssetCheckFailedError")
+def _tell(instance: Any, run_id: str, settings: Settings, failed: list[Failure] | None = None) -> None:
+    """Tell the webhook, if there is one, that a run failed; why, if it is not known here, is in Dagster's history."""
+    from pipelines import notifications, runs
+    from pipelines.automation import failed_run
+
+    run = instance.get_run_by_id(run_id)
+    if not settings.notify_webhook_url or run is None:
+        return
+    instance.add_run_tags(run_id, {runs.TOLD_TAG: "launcher"})
+    message = failed_run(instance, run, Warehouse(settings))
+    if failed:
+        message = dataclasses.replace(message, failures=failed)
+    print(notifications.notify(message, settings), file=sys.stderr)
 
 
 def _range_tags(edition_ids: list[str]) -> dict[str, str]:
@@ -104,16 +136,6 @@ def _range_tags(edition_ids: list[str]) -> dict[str, str]:
         return {}
     first, last = edition_ids[0], edition_ids[-1]
     return {"dagster/asset_partition_range_start": first, "dagster/asset_partition_range_end": last}
-
-
-def _sentence(event: Any) -> str:
-    """What a failed step said, without Dagster's words around it and without what lay behind it in the libraries."""
-    error = event.step_failure_data.error
-    while error.cause and str(error.cls_name).startswith("Dagster"):
-        error = error.cause
-    # The message begins with the class, module and all, and a colon.
-    words = error.message.split(f"{error.cls_name}: ", 1)[-1].split("Stack Trace")[0]
-    return f"{event.step_key}: {words.strip()}"
 
 
 def _print_release(warehouse: Warehouse, before: str | None) -> None:

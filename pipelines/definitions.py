@@ -10,9 +10,17 @@ from pipelines.assets.modelled import modelled_assets
 from pipelines.assets.published import published_asset
 from pipelines.assets.staged import staged_asset
 from pipelines.assets.validated import candidate_asset
-from pipelines.automation import REFRESH, daily_schedule
+from pipelines.automation import (
+    REFRESH,
+    daily_schedule,
+    dead_runs_sensor,
+    failure_sensor,
+    maintenance_job,
+    maintenance_schedule,
+)
 from pipelines.editions import EditionsError
 from pipelines.parts import Parts
+from pipelines.runs import in_process
 from pipelines.settings import SettingsError
 
 
@@ -26,6 +34,7 @@ def build_definitions(**overrides: Any) -> dg.Definitions:
     partitions = dg.StaticPartitionsDefinition(parts.editions.ids)
     modelled = modelled_assets(parts)
     marts = sorted(key for key in modelled.keys if key.path[0] == "marts")
+    maintain = maintenance_job(parts)
     return dg.Definitions(
         assets=[
             *upstream_specs(parts),
@@ -35,10 +44,10 @@ def build_definitions(**overrides: Any) -> dg.Definitions:
             candidate_asset(parts, marts),
             published_asset(parts),
         ],
-        jobs=[REFRESH],
-        schedules=[daily_schedule(parts.editions)],
-        # One process: every further one would import everything again.
-        executor=dg.in_process_executor,
+        jobs=[REFRESH, maintain],
+        schedules=[daily_schedule(parts.editions), maintenance_schedule(maintain)],
+        sensors=[failure_sensor(parts), dead_runs_sensor()],
+        executor=in_process,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines import releases
 from pipelines.editions import Editions, load_editions
 from pipelines.landing import Fetch, Log
+from pipelines.limits import stopped_after
 from pipelines.settings import Settings
 from pipelines.sources import FETCHERS
 from pipelines.warehouse import Warehouse
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from expectations.gate import Verdict
 
 
-def _run_gate(*arguments: Any, **options: Any) -> "Verdict":
+def _run_gate(*arguments: Any, warehouse: Warehouse, **options: Any) -> "Verdict":
     from expectations import gate
 
-    return gate.run(*arguments, **options)
+    with stopped_after(warehouse.settings.gate_seconds, what="The gate", variable="GATE_SECONDS"):
+        return gate.run(*arguments, warehouse=warehouse, **options)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,14 @@ belongs in dbt, what makes them good enough in `expectations/`. Also a command: 
 
 import argparse
 import hashlib
+import itertools
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -767,12 +769,28 @@ def _withdrawn(warehouse: Warehouse) -> set[str]:
     return set(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else set()
 
 
-def prune(warehouse: Warehouse, keep: int, log: Log) -> list[str]:
+def prune(warehouse: Warehouse, keep: int, log: Log, *, now: float | None = None) -> list[str]:
     """Delete all but the newest `keep` releases (never the current one) and all but the newest three candidates.
 
-    Returns the ids of the releases that went. Call under the writer lock.
+    A release that another one has replaced less than `RELEASES_GRACE_MINUTES` before `now` (seconds since the epoch;
+    default: the clock) stays, for those who are reading it. Returns the ids of the releases that went. Call under the
+    writer lock.
     """
-    gone = [id_ for id_ in release_ids(warehouse)[: -max(keep, 1)] if id_ != current_id(warehouse)]
+    ids = release_ids(warehouse)
+    minutes = warehouse.settings.releases_grace_minutes
+    settled = (time.time() if now is None else now) - 60 * minutes
+    gone = []
+    for release_id, successor in itertools.pairwise(ids):
+        if release_id in ids[-max(keep, 1) :] or release_id == current_id(warehouse):
+            continue
+        # The manifest is the last that promotion writes.
+        if (warehouse.releases / successor / "manifest.json").stat().st_mtime > settled:
+            log(
+                f"Release {release_id} was current until a few minutes ago and stays for those who read it "
+                f"(RELEASES_GRACE_MINUTES={minutes:g})."
+            )
+            continue
+        gone.append(release_id)
     for release_id in gone:
         log(f"Release {release_id} is older than the {keep} that are kept and was deleted.")
         _remove(warehouse.releases / release_id)

@@ -14,8 +14,8 @@ from pipelines.sources import FETCHERS
 from pipelines.warehouse import Warehouse
 
 # What a developer's shell may hold and a test must not see; HF_* and DAGSTER_* go as a whole.
-_OURS = ("WAREHOUSE_DIR", "EDITIONS_FILE", "LOCK_WAIT_SECONDS", "RELEASES_KEPT")
-_PREFIXES = ("HF_", "HUGGING_FACE_", "DAGSTER_", "DUCKDB_", "HTTP_", "DBT_", "OPENREVIEW_")
+_OURS = ("WAREHOUSE_DIR", "EDITIONS_FILE", "LOCK_WAIT_SECONDS", "LEFTOVERS_KEPT_DAYS", "GATE_SECONDS", "RUN_SECONDS")
+_PREFIXES = ("HF_", "HUGGING_FACE_", "DAGSTER_", "DUCKDB_", "HTTP_", "DBT_", "OPENREVIEW_", "RELEASES_", "NOTIFY_")
 
 Land = Callable[[Edition], Snapshot]
 
@@ -34,10 +34,11 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Warehouse:
-    """An empty warehouse whose locks are waited for only briefly."""
+    """An empty warehouse whose locks are waited for only briefly, and whose readers are quick."""
     root = tmp_path / "warehouse"
     root.mkdir()
-    return Warehouse(Settings(warehouse_dir=root, lock_wait_seconds=0.2, threads=2, memory_limit="1GB"))
+    limits = {"releases_kept": 10, "releases_grace_minutes": 0}
+    return Warehouse(Settings(warehouse_dir=root, lock_wait_seconds=0.2, threads=2, memory_limit="1GB", **limits))
 
 
 @pytest.fixture

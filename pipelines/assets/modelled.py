@@ -12,6 +12,7 @@ from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtC
 
 from pipelines import releases
 from pipelines.assets import OWNERS
+from pipelines.limits import ended_after
 from pipelines.parts import Parts
 from pipelines.settings import Settings
 
@@ -50,7 +51,18 @@ def prepared_project(settings: Settings) -> DbtProject:
 def _parse(settings: Settings) -> None:
     command = [_dbt(), "parse", "--quiet", "--project-dir", str(settings.dbt_project_dir)]
     command += ["--profiles-dir", str(settings.dbt_project_dir)]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | environment(settings))  # noqa: S603
+    try:
+        done = subprocess.run(  # noqa: S603
+            command,
+            capture_output=True,
+            text=True,
+            env=os.environ | environment(settings),
+            timeout=settings.dbt_parse_seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise dg.DagsterInvalidDefinitionError(
+            f"dbt did not parse {settings.dbt_project_dir} in DBT_PARSE_SECONDS={settings.dbt_parse_seconds:g} seconds."
+        ) from None
     if done.returncode:
         raise dg.DagsterInvalidDefinitionError(f"dbt cannot parse {settings.dbt_project_dir}: {done.stdout.strip()}")
 
@@ -99,7 +111,10 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
             try:
                 # Unit tests are about the SQL, not about the data; the test suite runs them.
                 command = ["build", "--exclude-resource-type", "unit_test"]
-                events.extend(dbt.cli(command, context=context).stream())
+                build = dbt.cli(command, context=context)
+                limit = parts.settings.dbt_build_seconds
+                with ended_after(build.process, limit, what="dbt build", variable="DBT_BUILD_SECONDS"):
+                    events.extend(build.stream())
                 if not context.is_subset:
                     releases.finish_build(warehouse, fingerprint)
             except Exception as error:

@@ -13,6 +13,7 @@ Nothing here prints a query string, a user name, a password or a header: signed 
 import contextlib
 import email.utils
 import json
+import logging
 import re
 import shutil
 import ssl
@@ -48,6 +49,8 @@ _CHUNK_BYTES = 1 << 20
 _LOG_EVERY_SECONDS = 10.0
 _HTML = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype|html)", re.IGNORECASE | re.DOTALL)
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+# At DEBUG it prints the path and query of every request.
+logging.getLogger("urllib3.connectionpool").setLevel(logging.INFO)
 # What another host may see of a request after a redirect; everything else stays with the host it was meant for.
 _HARMLESS_HEADERS = frozenset({"accept", "accept-encoding", "if-range", "range", "user-agent"})
 
@@ -271,7 +274,7 @@ def get_json(
 
 def _read(response: requests.Response, url: str, max_bytes: int, settings: Settings) -> bytes:
     body = bytearray()
-    with _low_speed_limit(response, lambda: len(body), settings.http_timeout_seconds) as too_slow:
+    with _speed_limits(response, lambda: len(body), settings) as too_slow:
         while chunk := response.raw.read1(_CHUNK_BYTES, decode_content=True):
             body += chunk
             if len(body) > max_bytes:
@@ -428,7 +431,7 @@ class _Transfer:
         with (
             self.part.open("ab" if offset else "wb") as file,
             _progress(self.target.name, offset, total, self.log) as report,
-            _low_speed_limit(response, lambda: size, self.settings.http_timeout_seconds) as too_slow,
+            _speed_limits(response, lambda: size, self.settings) as too_slow,
         ):
             # read1 returns what has come, so that the speed is seen; iter_content waits for a whole chunk.
             while chunk := response.raw.read1(_CHUNK_BYTES, decode_content=False):
@@ -579,20 +582,22 @@ class _Adapter(HTTPAdapter):
 
 
 @contextlib.contextmanager
-def _low_speed_limit(
-    response: requests.Response, received: Callable[[], int], window_seconds: float
+def _speed_limits(
+    response: requests.Response, received: Callable[[], int], settings: Settings
 ) -> Iterator[threading.Event]:
-    """Cut the connection when less than the slowest tolerated rate came in a window; the event tells that it was.
+    """Cut the connection when less than the slowest tolerated rate came in a window, or the whole takes too long.
 
-    A time limit on each read does not stop a server that sends one byte a second.
+    The event tells that it was cut. A time limit on each read does not stop a server that sends one byte a second.
     """
     finished, too_slow = threading.Event(), threading.Event()
+    window = settings.http_timeout_seconds
+    deadline = time.monotonic() + settings.http_answer_seconds
 
     def watch() -> None:
         before = received()
-        while not finished.wait(window_seconds):
+        while not finished.wait(min(window, max(0.0, deadline - time.monotonic()))):
             now = received()
-            if now - before < SLOWEST_BYTES_PER_SECOND * window_seconds:
+            if time.monotonic() >= deadline or now - before < SLOWEST_BYTES_PER_SECOND * window:
                 too_slow.set()
                 with contextlib.suppress(OSError, ValueError, RuntimeError):  # it may have ended by itself just now
                     response.raw.shutdown()

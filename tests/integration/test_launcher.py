@@ -226,7 +226,7 @@ def test_dg_knows_the_project(clone: Clone) -> None:
     assert {"landed", "staged", "candidate", "published", "marts/papers"} <= {
         asset["asset_key"] for asset in found["assets"]
     }
-    assert [schedule["name"] for schedule in found["schedules"]] == ["daily_refresh"]
+    assert {schedule["name"] for schedule in found["schedules"]} == {"daily_maintenance", "daily_refresh"}
     assert list(clone.home.iterdir()) == []
 
 

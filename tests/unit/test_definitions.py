@@ -51,7 +51,7 @@ print("DEFINITIONS " + json.dumps({
     "executor": job.executor_def.name,
     "schedules": {schedule.name: [schedule.cron_schedule, schedule.execution_timezone, schedule.default_status.value,
         schedule.job_name] for schedule in repository.schedule_defs},
-    "sensors": [sensor.name for sensor in repository.sensor_defs],
+    "sensors": {sensor.name: sensor.default_status.value for sensor in repository.sensor_defs},
 }))
 """
 
@@ -210,15 +210,18 @@ def test_dbt_tests_are_checks_too(found: dict[str, Any]) -> None:
 
 
 def test_one_job_does_everything_in_one_process(found: dict[str, Any]) -> None:
-    assert found["jobs"] == ["refresh"]
+    assert found["jobs"] == ["maintain", "refresh"]
     external = {key for key, asset in found["assets"].items() if asset["is_external"]}
     assert set(found["job_assets"]) == set(found["assets"]) - external
     assert found["executor"] == "in_process"
 
 
-def test_the_daily_schedule_is_off_and_names_its_time_zone(found: dict[str, Any]) -> None:
-    assert found["schedules"] == {"daily_refresh": ["15 5 * * *", "UTC", "STOPPED", "refresh"]}
-    assert found["sensors"] == []
+def test_the_refresh_is_off_and_what_looks_after_the_runs_is_on(found: dict[str, Any]) -> None:
+    assert found["schedules"] == {
+        "daily_refresh": ["15 5 * * *", "UTC", "STOPPED", "refresh"],
+        "daily_maintenance": ["15 4 * * *", "UTC", "RUNNING", "maintain"],
+    }
+    assert found["sensors"] == {"tell_failures": "RUNNING", "end_dead_runs": "RUNNING"}
 
 
 def evaluated(*editions: Edition) -> list[Any]:

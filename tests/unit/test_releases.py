@@ -1,5 +1,6 @@
 """`pipelines/releases.py`, on small marts made by hand: nothing here needs dbt, Dagster or Great Expectations."""
 
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -709,6 +710,19 @@ def test_prune_keeps_the_newest_and_never_loses_the_current(
     assert releases.current_id(warehouse) == first
 
 
+def test_prune_grants_the_readers_of_a_release_time(warehouse: Warehouse, publish: Publish, said: list[str]) -> None:
+    object.__setattr__(warehouse.settings, "releases_grace_minutes", 10)
+    first, second, third = publish(FIRST), publish(SECOND), publish(THIRD)
+    now = datetime.now(UTC).timestamp()
+    assert releases.prune(warehouse, 1, said.append, now=now + 500) == []
+    # The second has been replaced an hour ago, and so the first even earlier.
+    manifest = warehouse.releases / third / "manifest.json"
+    os.utime(manifest, (now - 3600, now - 3600))
+    assert releases.prune(warehouse, 1, said.append, now=now + 500) == [second]
+    assert releases.prune(warehouse, 1, said.append, now=now + 700) == [first]
+    assert releases.release_ids(warehouse) == [third]
+
+
 def test_prune_keeps_three_candidates_for_a_look(warehouse: Warehouse, build: Build, said: list[str]) -> None:
     made = [build({"test-2026": [rating]}) for rating in range(5)]
     releases.prune(warehouse, 10, said.append)
@@ -809,9 +823,17 @@ def test_rollback_command(command: Command, publish: Publish, warehouse: Warehou
     assert releases.current_id(warehouse) == second
 
 
-def test_prune_command(command: Command, publish: Publish, warehouse: Warehouse) -> None:
+def test_prune_command(
+    command: Command, publish: Publish, warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = publish(FIRST), publish(SECOND)
     assert command("prune") == (0, "0 releases were deleted.\n", "")
+    code, out, _ = command("prune", "--keep", "1")
+    assert out == (
+        f"Release {first} was current until a few minutes ago and stays for those who read it "
+        "(RELEASES_GRACE_MINUTES=5).\n0 releases were deleted.\n"
+    )
+    monkeypatch.setenv("RELEASES_GRACE_MINUTES", "0")
     code, out, _ = command("prune", "--keep", "1")
     assert code == 0
     assert out.endswith("1 releases were deleted.\n")

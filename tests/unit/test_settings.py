@@ -14,7 +14,7 @@ def test_defaults_lead_into_the_project(monkeypatch: pytest.MonkeyPatch) -> None
     assert settings.warehouse_dir == PROJECT_DIR / "warehouse"
     assert settings.editions_file == PROJECT_DIR / "pipelines" / "editions.yaml"
     assert (settings.dbt_project_dir / "dbt_project.yml").is_file()
-    assert (settings.lock_wait_seconds, settings.http_attempts, settings.releases_kept) == (600, 5, 10)
+    assert (settings.lock_wait_seconds, settings.http_attempts, settings.releases_kept) == (600, 5, 5)
     assert settings.threads >= 1
 
 
@@ -29,6 +29,17 @@ def test_the_environment_is_read_when_settings_are_made(monkeypatch: pytest.Monk
         "DUCKDB_MEMORY_LIMIT": "2GB",
         "DUCKDB_THREADS": "3",
         "RELEASES_KEPT": "4",
+        "RELEASES_GRACE_MINUTES": "60",
+        "LEFTOVERS_KEPT_DAYS": "3",
+        "DAGSTER_RUNS_KEPT": "200",
+        "DAGSTER_RUNS_KEPT_DAYS": "90",
+        "NOTIFY_WEBHOOK_URL": " https://chat.example/hook ",
+        "NOTIFY_TIMEOUT_SECONDS": "4",
+        "HTTP_ANSWER_SECONDS": "11",
+        "DBT_PARSE_SECONDS": "12",
+        "DBT_BUILD_SECONDS": "13",
+        "GATE_SECONDS": "14",
+        "RUN_SECONDS": "15",
     }.items():
         monkeypatch.setenv(variable, value)
     assert Settings() == Settings(
@@ -41,6 +52,17 @@ def test_the_environment_is_read_when_settings_are_made(monkeypatch: pytest.Monk
         memory_limit="2GB",
         threads=3,
         releases_kept=4,
+        releases_grace_minutes=60,
+        leftovers_kept_days=3,
+        dagster_runs_kept=200,
+        dagster_runs_kept_days=90,
+        notify_webhook_url="https://chat.example/hook",
+        notify_timeout_seconds=4,
+        http_answer_seconds=11,
+        dbt_parse_seconds=12,
+        dbt_build_seconds=13,
+        gate_seconds=14,
+        run_seconds=15,
     )
 
 
