@@ -1,7 +1,7 @@
 """The limit: the same marts from the same raw files by one script of bare DuckDB, tuned for this very input.
 
 Here belongs the least that DuckDB can do for these tables: each text is read once, and written once to each output.
-What the pipeline does besides (landing, hashes, contracts, sources that disagree, history, tests, the gate) is left out.
+What the pipeline does besides (landing, hashes, contracts, sources that disagree, tests, the gate) is left out.
 Rows that would be set aside or merged are not handled but refused, after a look at the narrow columns.
 
 The Python functions are the pipeline's own, since no SQL reads LaTeX; `--without-functions` leaves their columns NULL
@@ -45,6 +45,16 @@ def quoted(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
+# What `trim` takes off: Unicode's space separators.
+BLANKS = " \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+
+
+def trimmed(column: str) -> str:
+    """`nullif(trim(column), '')`, which walks over every character, for the few texts that have a blank at an end."""
+    ends = " or ".join(f"starts_with({column}, '{blank}') or ends_with({column}, '{blank}')" for blank in BLANKS)
+    return f"case when {ends} then nullif(trim({column}), '') when {column} != '' then {column} end"
+
+
 def forum_id(url: str = "url") -> str:
     return f"nullif(regexp_extract({url}, '[?&]id=([A-Za-z0-9_-]{{8,15}})(?:[^A-Za-z0-9_-]|$)', 1), '')"
 
@@ -61,9 +71,9 @@ def reviews_of(given: Input, word_count: str) -> str:
         nullif(item.confidence, 0)::double as confidence, item.confidence::varchar as confidence_text,
         null::double as soundness, null::double as presentation, null::double as contribution,
         null::double as correctness, null::double as technical_novelty, null::double as empirical_novelty,
-        nullif(trim(item.summary), '') as summary, nullif(trim(item.strengths), '') as strengths,
-        nullif(trim(item.weaknesses), '') as weaknesses, null::varchar as questions,
-        nullif(trim(item.review), '') as main_text,
+        {trimmed("item.summary")} as summary, {trimmed("item.strengths")} as strengths,
+        {trimmed("item.weaknesses")} as weaknesses, null::varchar as questions,
+        {trimmed("item.review")} as main_text,
         {word_count.format("concat_ws(' ', item.summary, item.strengths, item.weaknesses, item.review)")} as word_count,
         word_count > 0 as has_text,
         case when item.date > 0 then make_timestamp_ms(item.date) end as reviewed_at, null::timestamp as modified_at,
@@ -80,9 +90,10 @@ def reviews_of(given: Input, word_count: str) -> str:
 
 def papers_of(given: Input, plain_text: str) -> str:
     """One row a paper of one file; `ratings` and `venue_labels` are narrow tables."""
+    named = quoted(f"{given.venue} {given.year}".lower())
     label = (
-        f"coalesce(nullif(trim(regexp_replace(replace(lower(venue), {quoted(f'{given.venue} {given.year}'.lower())}, ' '),"
-        r" '\s+', ' ', 'g')), ''), '(venue only)')"
+        f"coalesce(nullif(trim(regexp_replace(replace(lower(venue), {named}, ' '), '\\s+', ' ', 'g')), ''), "
+        "'(venue only)')"
     )
     return f"""
     select
@@ -106,7 +117,7 @@ def papers_of(given: Input, plain_text: str) -> str:
         select
             {forum_id()} as paper_id,
             nullif(try_cast(regexp_extract(invitation, '/Submission(\\d+)/', 1) as integer), 0) as submission_number,
-            nullif(trim(title), '') as title, nullif(trim(abstract), '') as abstract, nullif(trim(venue), '')
+            nullif(trim(title), '') as title, {trimmed("abstract")} as abstract, nullif(trim(venue), '')
                 as venue_text, {label} as label, invitation, coalesce(len(authors), 0) as author_count,
             case when regexp_matches(trim(pdf), '^https?://[^\\s/]') then trim(pdf) end as pdf_url,
             nullif(trim(_bibtex), '') as bibtex, file_row_number + 1 as row_number
