@@ -2,7 +2,7 @@
 
 Here belongs what the benchmarks read. What they measure belongs in `run.py`.
 
-`python benchmarks/generate.py 20000 benchmarks/data/S.parquet` writes S: 20,000 papers and about 77,000 reviews;
+`python -m benchmarks.generate 20000 S.parquet` writes S: 20,000 papers and about 77,000 reviews;
 `--editions 20` spreads them over a folder of twenty files, an edition each, no paper in two of them. Words are drawn by
 Zipf's law from a made-up vocabulary; a review has about 2.6 kB of text, an abstract 1.3 kB, every tenth abstract some
 LaTeX. The same arguments give the same bytes.
@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.inputs import VENUE_ID, edition_ids, edition_venue_id
 from pipelines.contracts import REVIEW_FIELDS
 
-VENUE_ID = "ICLR.cc/2026/Conference"
 CHUNK = 10_000
 VOCABULARY = 40_000
 # Reviews per paper and their shares, as in ICLR 2026: mean 3.87.
@@ -115,16 +115,6 @@ def write(papers: int, target: Path, seed: int = 1, first: int = 1, venue_id: st
     if writer is not None:
         writer.close()
         unfinished.rename(target)
-
-
-def edition_ids(editions: int) -> list[str]:
-    """`bench-01`, `bench-02`, ...: each is a file of the folder that `write_editions` makes, and an edition."""
-    return [f"bench-{number:02d}" for number in range(1, editions + 1)]
-
-
-def edition_venue_id(edition_id: str) -> str:
-    """The OpenReview venue id of the papers of `bench-01` and its like."""
-    return f"ICLR.cc/2026/Conference_{edition_id.removeprefix('bench-')}"
 
 
 def write_editions(papers: int, editions: int, folder: Path, seed: int = 1) -> None:

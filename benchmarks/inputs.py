@@ -7,11 +7,20 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks import generate
-
 SIZES = {"S": 20_000, "M": 200_000, "L": 1_000_000}
 EDITIONS = 20
 VENUE, YEAR = "ICLR", 2026
+VENUE_ID = "ICLR.cc/2026/Conference"
+
+
+def edition_ids(editions: int) -> list[str]:
+    """`bench-01`, `bench-02`, ...: each is a file of a folder, and an edition."""
+    return [f"bench-{number:02d}" for number in range(1, editions + 1)]
+
+
+def edition_venue_id(edition_id: str) -> str:
+    """The OpenReview venue id of the papers of `bench-01` and its like."""
+    return f"{VENUE_ID}_{edition_id.removeprefix('bench-')}"
 
 
 @dataclass(frozen=True)
@@ -27,13 +36,13 @@ class Input:
 
 def single(path: Path) -> list[Input]:
     """A file as the one edition `bench-00`."""
-    return [Input("bench-00", VENUE, YEAR, generate.VENUE_ID, str(path.absolute()))]
+    return [Input("bench-00", VENUE, YEAR, VENUE_ID, str(path.absolute()))]
 
 
 def folder(path: Path) -> list[Input]:
-    """The files of a folder that `generate.write_editions` made, each an edition."""
+    """The files of a folder that `generate.py` made, each an edition."""
     return [
-        Input(file.stem, VENUE, YEAR, generate.edition_venue_id(file.stem), str(file.absolute()))
+        Input(file.stem, VENUE, YEAR, edition_venue_id(file.stem), str(file.absolute()))
         for file in sorted(path.glob("bench-*.parquet"))
     ]
 
