@@ -1,7 +1,8 @@
 """The raw rows by dlt: papers, and reviews and authors as its child tables, in a DuckDB database. No marts.
 
 Run as `python -m benchmarks.peers.with_dlt INPUT OUT`. Its users would write this; tuned as its performance guide says:
-pages instead of single rows, Parquet between its steps, normalisation in as many processes as there are cores.
+pages instead of single rows, Parquet between its steps, normalisation in as many processes as there are cores. With
+`DLT_DEFAULTS=1` the last two stay as dlt has them.
 """
 
 import os
@@ -19,9 +20,10 @@ def run(editions: list[Input], out: Path) -> None:
     """Load every edition into `out/dlt.duckdb`, schema `raw`."""
     os.environ["RUNTIME__DLTHUB_TELEMETRY"] = "false"
     os.environ["RUNTIME__LOG_LEVEL"] = "ERROR"
-    os.environ.setdefault("NORMALIZE__WORKERS", str(os.cpu_count()))
-    os.environ.setdefault("DATA_WRITER__FILE_MAX_ITEMS", "20000")
-    os.environ.setdefault("DATA_WRITER__BUFFER_MAX_ITEMS", "5000")
+    is_tuned = not os.environ.get("DLT_DEFAULTS")
+    if is_tuned:
+        os.environ["NORMALIZE__WORKERS"] = str(os.cpu_count())
+        os.environ["DATA_WRITER__FILE_MAX_ITEMS"] = "20000"
     import dlt
     import pyarrow.parquet as pq
 
@@ -38,7 +40,7 @@ def run(editions: list[Input], out: Path) -> None:
         destination=dlt.destinations.duckdb(str(out / "dlt.duckdb")),
         dataset_name="raw",
     )
-    pipeline.run(papers(), loader_file_format="parquet").raise_on_failed_jobs()
+    pipeline.run(papers(), loader_file_format="parquet" if is_tuned else None).raise_on_failed_jobs()
 
 
 if __name__ == "__main__":
