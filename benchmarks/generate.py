@@ -1,8 +1,11 @@
 """Raw data of any size in the Hub dataset's schema, for benchmarks: realistic lengths, words that do not compress away.
 
-`python benchmarks/generate.py 20000 benchmarks/data/S.parquet` writes S: 20,000 papers and about 77,000 reviews. Words
-are drawn by Zipf's law from a made-up vocabulary; a review has about 2.6 kB of text, an abstract 1.3 kB, every tenth
-abstract some LaTeX. The same arguments give the same bytes.
+Here belongs what the benchmarks read. What they measure belongs in `run.py`.
+
+`python -m benchmarks.generate 20000 S.parquet` writes S: 20,000 papers and about 77,000 reviews;
+`--editions 20` spreads them over a folder of twenty files, an edition each, no paper in two of them. Words are drawn by
+Zipf's law from a made-up vocabulary; a review has about 2.6 kB of text, an abstract 1.3 kB, every tenth abstract some
+LaTeX. The same arguments give the same bytes.
 """
 
 import argparse
@@ -10,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from benchmarks.inputs import VENUE_ID, edition_ids, edition_venue_id
 from pipelines.contracts import REVIEW_FIELDS
 
 CHUNK = 10_000
@@ -33,14 +38,15 @@ def vocabulary(random: np.random.Generator) -> np.ndarray:
 def texts(random: np.random.Generator, words: np.ndarray, count: int, mean_words: int) -> list[str]:
     """`count` texts of log-normally distributed length around `mean_words` words."""
     lengths = np.maximum(5, random.lognormal(np.log(mean_words) - 0.125, 0.5, count)).astype(int)
-    ranks = np.minimum(random.zipf(1.15, int(lengths.sum())), len(words)) - 1
+    # The law's tail is longer than the vocabulary; wrapped around, it falls on every word alike.
+    ranks = (random.zipf(1.15, int(lengths.sum())) - 1) % len(words)
     drawn = words[ranks]
     ends = np.cumsum(lengths)
     return [" ".join(drawn[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
 
 
-def chunk(random: np.random.Generator, words: np.ndarray, first: int, count: int) -> pa.Table:
-    """Papers `first` to `first + count - 1` as one table in the raw schema."""
+def chunk(random: np.random.Generator, words: np.ndarray, first: int, count: int, venue_id: str) -> pa.Table:
+    """Papers `first` to `first + count - 1` of a venue as one table in the raw schema."""
     numbers = range(first, first + count)
     ids = [f"G{number:09d}" for number in numbers]
     withdrawn = random.random(count) < 0.25
@@ -58,7 +64,7 @@ def chunk(random: np.random.Generator, words: np.ndarray, first: int, count: int
             pa.array(random.choice([0, 2, 4, 6, 8, 10], total, p=[0.04, 0.22, 0.36, 0.28, 0.09, 0.01]), pa.int64()),
             pa.array([""] * total),
             pa.array([f"R{first:07d}{place:07d}" for place in range(total)]),
-            pa.array([f"ICLR.cc/2026/Conference/Submission{n}/Reviewer_{i:04d}" for i, n in enumerate(owners)]),
+            pa.array([f"{venue_id}/Submission{n}/Reviewer_{i % 10_000:04d}" for i, n in enumerate(owners)]),
             pa.array(texts(random, words, total, WORDS_PER_STRENGTHS)),
             pa.array(texts(random, words, total, WORDS_PER_SUMMARY)),
             pa.array(texts(random, words, total, WORDS_PER_WEAKNESSES)),
@@ -83,8 +89,7 @@ def chunk(random: np.random.Generator, words: np.ndarray, first: int, count: int
             "venue": [f"ICLR 2026 Conference {'Withdrawn ' if gone else ''}Submission" for gone in withdrawn],
             "venueid": ["ICLR"] * count,
             "invitation": [
-                f"['ICLR.cc/2026/Conference/-/Submission', 'ICLR.cc/2026/Conference/Submission{n}/-/Full_Submission']"
-                for n in numbers
+                f"['{venue_id}/-/Submission', '{venue_id}/Submission{n}/-/Full_Submission']" for n in numbers
             ],
             "venue_type": ["poster"] * count,
             "reviews": pa.ListArray.from_arrays(offsets, reviews),
@@ -95,24 +100,57 @@ def chunk(random: np.random.Generator, words: np.ndarray, first: int, count: int
     )
 
 
-def write(papers: int, target: Path, seed: int = 1) -> None:
+def write(papers: int, target: Path, seed: int = 1, first: int = 1, venue_id: str = VENUE_ID) -> None:
     """Write `papers` papers to `target`, one row group a chunk, so that memory stays bounded at any size."""
-    random = np.random.default_rng(seed)
-    words = vocabulary(random)
+    words = vocabulary(np.random.default_rng(1))
+    random = np.random.default_rng([seed, first])
     target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_suffix(".part")
     writer = None
-    for first in range(1, papers + 1, CHUNK):
-        table = chunk(random, words, first, min(CHUNK, papers + 1 - first))
+    for start in range(first, first + papers, CHUNK):
+        table = chunk(random, words, start, min(CHUNK, first + papers - start), venue_id)
         if writer is None:
-            writer = pq.ParquetWriter(target, table.schema, compression="snappy")
+            writer = pq.ParquetWriter(unfinished, table.schema, compression="snappy")
         writer.write_table(table)
     if writer is not None:
         writer.close()
+        unfinished.rename(target)
+
+
+def write_editions(papers: int, editions: int, folder: Path, seed: int = 1) -> None:
+    """Write `papers` papers as `editions` files of equal size; paper, review and submission ids are distinct."""
+    each = papers // editions
+    for place, edition_id in enumerate(edition_ids(editions)):
+        write(each, folder / f"{edition_id}.parquet", seed, 1 + place * each, edition_venue_id(edition_id))
+
+
+def write_changed(source: Path, target: Path) -> None:
+    """The file as its upstream shows it a day later: one rating in a hundred is two points higher (10 stays)."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with pq.ParquetFile(source) as file, pq.ParquetWriter(target, file.schema_arrow, compression="snappy") as writer:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group)
+            lists = table["reviews"].combine_chunks()
+            fields = dict(zip(REVIEW_FIELDS, lists.values.flatten(), strict=True))
+            is_hundredth = pa.array(np.arange(len(lists.values)) % 100 == 0)
+            fields["rating"] = pc.if_else(
+                is_hundredth, pc.min_element_wise(pc.add(fields["rating"], 2), 10), fields["rating"]
+            )
+            items = pa.StructArray.from_arrays(list(fields.values()), names=list(fields))
+            changed = pa.ListArray.from_arrays(lists.offsets, items)
+            column = table.schema.get_field_index("reviews")
+            writer.write_table(
+                table.set_column(column, table.schema.field(column), changed.cast(table.schema.field(column).type))
+            )
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("papers", type=int)
     parser.add_argument("target", type=Path)
+    parser.add_argument("--editions", type=int, help="the target is a folder of so many files")
     given = parser.parse_args()
-    write(given.papers, given.target)
+    if given.editions:
+        write_editions(given.papers, given.editions, given.target)
+    else:
+        write(given.papers, given.target)

@@ -1,0 +1,93 @@
+"""Our own pipeline as the benchmark runs it: a folder of its own with an editions file, a warehouse, a Dagster home.
+
+Here belongs how the pipeline is started, and what of it counts as what. How processes are measured is `measure.py`'s.
+
+* The whole run is `python -m pipelines run`, as `make run` starts it.
+* Data work is stage + model + export, everything between landed files and a candidate release: `python -m
+  benchmarks.ours data-work FOLDER`, in an environment that `environment` gives, after `... land FOLDER`. It includes
+  the start of Python and of dbt, the contract check, the hash of every landed and written file, and dbt's tests; the
+  gate, the manifest and Dagster are left out.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks import inputs
+from benchmarks.inputs import Input
+
+PROJECT = Path(__file__).parent.parent
+
+
+def prepare(folder: Path, given: list[Input]) -> None:
+    """Make a folder that a run can start in."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "editions.yaml").write_text(inputs.editions_yaml(given), encoding="utf-8")
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """The environment of a run in such a folder."""
+    ours = {
+        "WAREHOUSE_DIR": str(folder / "warehouse"),
+        "DAGSTER_HOME": str(folder / "dagster"),
+        "PYTHONPATH": str(PROJECT),
+        "DO_NOT_TRACK": "1",
+    }
+    editions = folder / "editions.yaml"
+    return os.environ | ours | ({"EDITIONS_FILE": str(editions)} if editions.exists() else {}) | more
+
+
+def release(folder: Path) -> Path:
+    """Where the marts of a run are: the current release, or else the newest candidate."""
+    warehouse = folder / "warehouse"
+    if (warehouse / "current").exists():
+        return (warehouse / "current").resolve()
+    return max((warehouse / "candidates").glob("[0-9]*")) / "release"
+
+
+def _land(edition_ids: list[str] | None = None) -> None:
+    from pipelines import landing
+    from pipelines.editions import load_editions
+    from pipelines.settings import Settings
+    from pipelines.sources import FETCHERS
+    from pipelines.warehouse import Warehouse
+
+    settings = Settings()
+    warehouse = Warehouse(settings)
+    for edition in load_editions(settings.editions_file).editions:
+        for source in edition.sources:
+            landing.land(edition, source, FETCHERS[source.kind], warehouse=warehouse, settings=settings, log=print)
+
+
+def _data_work(folder: Path) -> None:
+    from pipelines import releases, staging
+    from pipelines.assets import modelled
+    from pipelines.editions import load_editions
+    from pipelines.settings import Settings
+    from pipelines.warehouse import Warehouse
+
+    settings = Settings()
+    warehouse = Warehouse(settings)
+    editions = load_editions(settings.editions_file)
+    for edition in editions.editions:
+        staging.stage(edition, editions, warehouse=warehouse, log=print)
+    with warehouse.writing("build the marts"):
+        fingerprint = releases.inputs_fingerprint(warehouse)
+        releases.begin_build(warehouse, whole=True)
+        command = [str(Path(sys.executable).parent / "dbt"), "build", "--exclude-resource-type", "unit_test"]
+        command += ["--project-dir", str(settings.dbt_project_dir), "--profiles-dir", str(settings.dbt_project_dir)]
+        # The project's own target folder keeps dbt's parsed project, as in a run.
+        command += ["--log-path", str(folder / "logs"), "--no-use-colors"]
+        variables = os.environ | modelled.environment(settings)
+        done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        (folder / "dbt.log").write_text(done.stdout, encoding="utf-8")
+        if done.returncode:
+            raise SystemExit(f"dbt build failed: {done.stdout[-2000:]}")
+        releases.finish_build(warehouse, fingerprint)
+    releases.build_candidate(warehouse, print)
+
+
+if __name__ == "__main__":
+    step, place = sys.argv[1], Path(sys.argv[2])
+    _land() if step == "land" else _data_work(place)
