@@ -1,7 +1,7 @@
 """The expectations of the release: which mart has which suite, and what a suite is made of.
 
-Here belongs the registry, readable without Great Expectations so that Dagster can declare one asset check per mart and
-group while loading. What a mart promises is in the module named after it, what marts promise each other in
+Here belongs the registry, readable without Great Expectations so that Dagster can declare one asset check per mart
+while loading. What a mart promises is in the module named after it, what marts promise each other in
 `cross_table.py`, the wording of single expectations in `expect.py`, the runner in `gate.py`.
 """
 
@@ -55,7 +55,7 @@ GROUPS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Check:
-    """One group of one mart's expectations, reported together: a Dagster asset check."""
+    """One group of one mart's expectations, reported together in the mart's asset check."""
 
     mart: str
     group: str

@@ -19,6 +19,7 @@ import click
 from dotenv import load_dotenv
 
 from pipelines import releases
+from pipelines.costs import as_lines
 from pipelines.editions import load_editions
 from pipelines.failures import Failure, step_failures
 from pipelines.limits import interrupted_after
@@ -102,6 +103,7 @@ def _materialise(edition_ids: list[str], settings: Settings) -> list[Failure]:
                 raise_on_error=False,
             )
         if result is not None and result.success:
+            _print_profile(result)
             return []
         if is_late.is_set():
             limit = f"RUN_SECONDS={settings.run_seconds:g} seconds"
@@ -113,6 +115,15 @@ def _materialise(edition_ids: list[str], settings: Settings) -> list[Failure]:
         _tell(instance, run_id, settings, failed)
         print(f"\nTracebacks are in the UI (make dev), run {run_id}.", file=sys.stderr)
         return failed
+
+
+def _print_profile(result: Any) -> None:
+    """What each stage cost, as the assets' metadata have it, in the order of the run."""
+    profile: dict[str, Any] = {}
+    for event in result.all_events:
+        if event.is_step_materialization and (found := event.materialization.metadata.get("profile")):
+            profile |= found.value
+    print("\n" + "\n".join(as_lines(profile)))
 
 
 def _tell(instance: Any, run_id: str, settings: Settings, failed: list[Failure] | None = None) -> None:

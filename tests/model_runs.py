@@ -68,7 +68,9 @@ class ModelRun:
         fingerprint = releases.inputs_fingerprint(warehouse)
         with warehouse.writing("build the marts"):
             releases.begin_build(warehouse, whole=True)
-            done = self.dbt("build", "--exclude-resource-type", "unit_test", released=releases.released_database(warehouse))
+            done = self.dbt(
+                "build", "--exclude-resource-type", "unit_test", released=releases.released_database(warehouse)
+            )
             assert done.returncode == 0, done.stdout[-4000:]
             releases.finish_build(warehouse, fingerprint)
         return done

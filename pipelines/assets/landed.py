@@ -7,6 +7,7 @@ import dagster as dg
 
 from pipelines import landing
 from pipelines.assets import OWNERS
+from pipelines.costs import as_metadata, measured
 from pipelines.parts import Parts
 from pipelines.settings import without_secrets
 from pipelines.warehouse import WarehouseError
@@ -59,46 +60,48 @@ def landed_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
         ids: list[str] = []
         row_count = 0
         failures: list[str] = []
-        for edition_id in context.partition_keys:
-            edition = parts.editions[edition_id]
-            for source in edition.sources:
-                place = f"{edition_id}/{source.name}"
-                try:
-                    snapshot, is_new = landing.land(
-                        edition,
-                        source,
-                        parts.fetchers[source.kind],
-                        warehouse=parts.warehouse,
-                        settings=parts.settings,
-                        log=lambda message: context.log.info(without_secrets(message)),
-                    )
-                except landing.SourceSkipped as error:
-                    reason = without_secrets(str(error))
-                    context.log.warning(f"{place} is skipped: {reason}")
-                    metadata[place] = dg.MetadataValue.text(f"skipped: {reason}")
-                    continue
-                except Exception as error:
-                    # Whatever it is, the other sources still land; the run fails in the end, and names every source
-                    # that did.
-                    failures.append(f"{place}: {_explained(error)}")
-                    context.log.error(failures[-1])
-                    context.log.debug(without_secrets("".join(traceback.format_exception(error))))
-                    continue
-                record = snapshot.record
-                if is_new and record.mended:
-                    context.log.warning(
-                        f"{place}: {record.mended} texts or records hold NUL or half a surrogate pair; the marts have "
-                        "U+FFFD in its place."
-                    )
-                context.log.info(
-                    f"{place}: snapshot {record.snapshot_id} ({'new' if is_new else 'as before'}), {record.rows} rows"
-                )
-                metadata[place] = dg.MetadataValue.json(record.model_dump(mode="json"))
-                ids.append(record.snapshot_id)
-                row_count += record.rows
+        with measured() as cost:
+            for edition_id in context.partition_keys:
+                edition = parts.editions[edition_id]
+                for source in edition.sources:
+                    place = f"{edition_id}/{source.name}"
+                    try:
+                        snapshot, is_new = landing.land(
+                            edition,
+                            source,
+                            parts.fetchers[source.kind],
+                            warehouse=parts.warehouse,
+                            settings=parts.settings,
+                            log=lambda message: context.log.info(without_secrets(message)),
+                        )
+                    except landing.SourceSkipped as error:
+                        reason = without_secrets(str(error))
+                        context.log.warning(f"{place} is skipped: {reason}")
+                        metadata[place] = dg.MetadataValue.text(f"skipped: {reason}")
+                        continue
+                    except Exception as error:
+                        # Whatever it is, the other sources still land; the run fails in the end, and names every source
+                        # that did.
+                        failures.append(f"{place}: {_explained(error)}")
+                        context.log.error(failures[-1])
+                        context.log.debug(without_secrets("".join(traceback.format_exception(error))))
+                        continue
+                    record = snapshot.record
+                    if is_new and record.mended:
+                        context.log.warning(
+                            f"{place}: {record.mended} texts or records hold NUL or half a surrogate pair; the marts "
+                            "have U+FFFD in its place."
+                        )
+                    age = "new" if is_new else "as before"
+                    context.log.info(f"{place}: snapshot {record.snapshot_id} ({age}), {record.rows} rows")
+                    metadata[place] = dg.MetadataValue.json(record.model_dump(mode="json"))
+                    ids.append(record.snapshot_id)
+                    row_count += record.rows
         if failures:
             raise landing.LandingError("; ".join(failures))
         metadata["dagster/row_count"] = dg.MetadataValue.int(row_count)
-        yield dg.MaterializeResult(metadata=metadata, data_version=dg.DataVersion("-".join(ids)))
+        yield dg.MaterializeResult(
+            metadata=metadata | as_metadata({"land": cost}), data_version=dg.DataVersion("-".join(ids))
+        )
 
     return landed

@@ -1,8 +1,10 @@
 """The dbt models as assets: seeds, staging, intermediate, marts, with their tests as asset checks."""
 
+import importlib
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,9 +14,13 @@ from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtC
 
 from pipelines import releases
 from pipelines.assets import OWNERS
+from pipelines.costs import Cost, as_metadata, measured
 from pipelines.limits import ended_after
 from pipelines.parts import Parts
 from pipelines.settings import Settings
+
+# Unit tests are about the SQL and these tests about the seeds, not about the data; the test suite runs them.
+_TESTED_ELSEWHERE = "tag:fixed resource_type:unit_test"
 
 
 class _Translator(DagsterDbtTranslator):
@@ -94,24 +100,29 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
     )
     translator = _Translator(settings=DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True))
 
-    @dbt_assets(manifest=project.manifest_path, dagster_dbt_translator=translator, project=project, name="modelled")
+    @dbt_assets(
+        manifest=project.manifest_path,
+        dagster_dbt_translator=translator,
+        project=project,
+        name="modelled",
+        exclude=_TESTED_ELSEWHERE,
+    )
     def modelled(context: dg.AssetExecutionContext) -> Iterator[Any]:
         warehouse = parts.warehouse
         # Events wait until dbt has let go of the database, so that our own read can add row counts to them.
         events: list[Any] = []
         failure = None
-        with warehouse.writing("build the marts"):
+        with warehouse.writing("build the marts"), measured() as cost:
             warehouse.set_aside_if_damaged(warehouse.marts_database, context.log.warning)
             fingerprint = releases.inputs_fingerprint(warehouse)
             if not context.is_subset and releases.is_settled(warehouse, fingerprint):
                 context.log.info("Nothing new is staged and no model changed: the release stands; the run ends here.")
                 return
+            imports = _importing_ahead("great_expectations")
             releases.begin_build(warehouse, whole=not context.is_subset)
             os.environ.update(environment(parts.settings, releases.released_database(warehouse)))
             try:
-                # Unit tests are about the SQL, not about the data; the test suite runs them.
-                command = ["build", "--exclude-resource-type", "unit_test"]
-                build = dbt.cli(command, context=context)
+                build = dbt.cli(["build"], context=context)
                 limit = parts.settings.dbt_build_seconds
                 with ended_after(build.process, limit, what="dbt build", variable="DBT_BUILD_SECONDS"):
                     events.extend(build.stream())
@@ -119,18 +130,28 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
                     releases.finish_build(warehouse, fingerprint)
             except Exception as error:
                 failure = error
+            imports.join()
             counts = releases.row_counts(warehouse)
         for event in events:
-            yield _with_row_count(context, event, counts)
+            yield _with_metadata(context, event, counts, cost)
         if failure:
             raise failure
 
     return modelled
 
 
-def _with_row_count(context: dg.AssetExecutionContext, event: Any, counts: dict[str, int]) -> Any:
+def _importing_ahead(module: str) -> threading.Thread:
+    """Import what the gate needs while dbt works in its own process: seconds in which this one only waits."""
+    thread = threading.Thread(target=importlib.import_module, args=[module], name=f"import {module}", daemon=True)
+    thread.start()
+    return thread
+
+
+def _with_metadata(context: dg.AssetExecutionContext, event: Any, counts: dict[str, int], cost: Cost) -> Any:
+    """A mart's event with its row count, and with what the build of all of them cost."""
     if not isinstance(event, dg.Output):
         return event
     layer, name = context.asset_key_for_output(event.output_name).path
-    count = counts.get(name) if layer == "marts" else None
-    return event if count is None else event.with_metadata({**event.metadata, "dagster/row_count": count})
+    if layer != "marts" or name not in counts:
+        return event
+    return event.with_metadata({**event.metadata, "dagster/row_count": counts[name], **as_metadata({"model": cost})})

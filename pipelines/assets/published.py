@@ -7,6 +7,7 @@ import dagster as dg
 
 from pipelines import releases
 from pipelines.assets import OWNERS
+from pipelines.costs import as_metadata, measured
 from pipelines.parts import Parts
 
 
@@ -23,7 +24,8 @@ def published_asset(parts: Parts) -> dg.AssetsDefinition:
         output_required=False,
     )
     def published(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
-        release_id = releases.promote(parts.warehouse, context.log.info)
+        with measured() as cost:
+            release_id = releases.promote(parts.warehouse, context.log.info)
         if release_id is None:
             return
         manifest = releases.read_manifest(parts.warehouse.releases / release_id)
@@ -33,6 +35,7 @@ def published_asset(parts: Parts) -> dg.AssetsDefinition:
                 "path": dg.MetadataValue.path(str(parts.warehouse.releases / release_id)),
                 "rows": dg.MetadataValue.json({name: mart["rows"] for name, mart in manifest["marts"].items()}),
                 "conservation": dg.MetadataValue.json(manifest["conservation"]),
+                **as_metadata({"publish": cost}),
             },
             data_version=dg.DataVersion(release_id),
         )

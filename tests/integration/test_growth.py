@@ -8,6 +8,7 @@ import copy
 import os
 import random
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -136,7 +137,7 @@ def test_editions_that_did_not_change_share_their_files_with_the_release_before(
     grown: tuple[ModelRun, Venues, list[tuple[Path, set[int]]]],
 ) -> None:
     _, _, published = grown
-    for (before, _), (after, edited) in zip(published[:-1], published[1:], strict=True):
+    for (before, _), (after, edited) in pairwise(published):
         # Nobody edits the last year, but its papers can be claimed by earlier ones.
         fingerprints = [releases.read_manifest(release)["build"]["editions"] for release in (before, after)]
         kept = {edition for edition, found in fingerprints[1].items() if fingerprints[0][edition] == found}

@@ -346,7 +346,7 @@ def test_a_duplicated_review_id_in_the_candidate_is_not_published(planted: Place
     )
     assert not result.success
     failed = [check for check in result.get_asset_check_evaluations() if not check.passed]
-    (keys,) = (check for check in failed if check.check_name == "reviews_keys")
+    (keys,) = (check for check in failed if check.check_name == "reviews")
     assert keys.severity == dg.AssetCheckSeverity.ERROR
     assert keys.description is not None
     assert re.search(r"reviews: .*review_id.*rev00007bbBB", keys.description)

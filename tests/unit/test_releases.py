@@ -144,6 +144,23 @@ def make_marts(warehouse: Warehouse, ratings: Ratings, *, is_synthetic: bool = F
                 connection.execute(
                     "insert into reviews values (?, ?, ?)", [f"{edition_id}-r{number}", edition_id, rating]
                 )
+    with warehouse.connect(warehouse.working_database) as connection:
+        connection.execute(
+            """
+            create schema if not exists intermediate;
+            create or replace table intermediate.int_edition_fingerprints (
+                edition_id varchar, fingerprint varchar, is_released boolean
+            )
+            """
+        )
+        for edition_id, given in ratings.items():
+            connection.execute(
+                """
+                insert into intermediate.int_edition_fingerprints
+                select $id, $print, ($id, $print) in (select (edition_id, fingerprint) from raw.released_editions)
+                """,
+                {"id": edition_id, "print": repr((given, is_synthetic))},
+            )
     releases.finish_build(warehouse, f"fingerprint of {sorted(ratings.items())}")
 
 
@@ -320,7 +337,7 @@ def test_promotion_switches_everything_at_once(warehouse: Warehouse, publish: Pu
     assert warehouse.current.readlink() == Path("releases") / release_id
     assert warehouse.database.readlink() == Path("current") / "peer_reviews.duckdb"
     assert releases.current_id(warehouse) == release_id
-    assert releases.verify(folder) == 11
+    assert releases.verify(folder) == 12
     assert all(path.stat().st_mode & 0o222 == 0 for path in folder.rglob("*") if path.is_file())
     assert list(warehouse.candidates.iterdir()) == []
     with duckdb.connect(warehouse.database, read_only=True) as connection:
@@ -345,6 +362,7 @@ def test_the_manifest_says_what_the_release_is_and_was_made_from(warehouse: Ware
     manifest = releases.read_manifest(folder)
     files = {file["path"]: file for file in manifest["files"]}
     assert {path: file["rows"] for path, file in files.items()} == {
+        "README.md": None,
         "authors.parquet": 1,
         "edition_figures/test-2025.parquet": 0,
         "edition_figures/test-2026.parquet": 2,
@@ -622,7 +640,7 @@ def test_a_promotion_that_died_before_the_rename_is_done_again(
 
 def test_verify_names_every_file_that_is_not_as_published(warehouse: Warehouse, publish: Publish) -> None:
     folder = warehouse.releases / publish(FIRST)
-    assert releases.verify(folder) == 11
+    assert releases.verify(folder) == 12
     for file in folder.rglob("*.parquet"):
         file.chmod(0o644)
     (folder / "reviews" / "test-2025.parquet").unlink()
@@ -801,7 +819,7 @@ def test_list(command: Command, publish: Publish) -> None:
 
 def test_verify_command(command: Command, publish: Publish, warehouse: Warehouse) -> None:
     first, second = publish(FIRST), publish(SECOND)
-    as_published = [f"{release_id}: 11 files are as published\n" for release_id in (first, second)]
+    as_published = [f"{release_id}: 12 files are as published\n" for release_id in (first, second)]
     assert command("verify") == (0, "".join(as_published), "")
     assert command("verify", second) == (0, as_published[1], "")
     (warehouse.releases / second / "editions.parquet").unlink()

@@ -39,8 +39,7 @@ review_rows as (
 
 released as (
 
-    select * from {{ source('raw', 'released_editions') }}
-    where {{ has_released_database() }}
+    select * from {{ ref('stg_released_editions') }}
 
 ),
 

@@ -1,0 +1,5 @@
+select
+    edition_id,
+    fingerprint
+from {{ source('raw', 'released_editions') }}
+where {{ has_released_database() }}
