@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +42,19 @@ def prepared_project(settings: Settings) -> DbtProject:
         for file in settings.dbt_project_dir.glob(pattern)
     ]
     newest = max((file.stat().st_mtime for file in sources), default=0)
-    # A parse that was cut short leaves half a file.
-    is_whole = manifest.exists() and manifest.read_bytes().rstrip().endswith(b"}")
-    if not is_whole or manifest.stat().st_mtime < newest:
+    if not _is_usable(manifest) or manifest.stat().st_mtime < newest:
         _parse(settings)
     return project
+
+
+def _is_usable(manifest: Path) -> bool:
+    """Whether a manifest is there, whole (a parse that was cut short leaves half a file) and from this version of dbt.
+
+    dbt writes the version among the first keys.
+    """
+    content = manifest.read_bytes() if manifest.exists() else b""
+    ours = f'"dbt_version": "{metadata.version("dbt-core")}"'.encode()
+    return ours in content[:1000] and content.rstrip().endswith(b"}")
 
 
 def _parse(settings: Settings) -> None:
