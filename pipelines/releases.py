@@ -167,13 +167,17 @@ def finish_build(warehouse: Warehouse, inputs_sha256: str) -> None:
 
 
 def released_database(warehouse: Warehouse) -> Path | None:
-    """The current release's database, if these very models made it: it has the text of what did not change."""
-    release = _release_of_this_code(warehouse)
-    return warehouse.releases / release["release_id"] / DATABASE if release else None
+    """The current release's database, if the build that has begun takes the text of what did not change from it."""
+    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+        takes = connection.execute("select count(*) > 0 from raw.released_editions").fetchall() == [(True,)]
+    return warehouse.database.resolve() if takes else None
 
 
 def _release_of_this_code(warehouse: Warehouse) -> dict[str, Any] | None:
-    """The current release's manifest, or None where there is none, or other code made it."""
+    """The current release's manifest; None where there is none, other code made it, or its database is not as it was.
+
+    The database is hashed: one that rotted must not be read on into the next release.
+    """
     current = current_id(warehouse)
     if current is None or not (warehouse.releases / current / DATABASE).is_file():
         return None
@@ -181,7 +185,10 @@ def _release_of_this_code(warehouse: Warehouse) -> dict[str, Any] | None:
         manifest = read_manifest(warehouse.releases / current)
     except ReleaseError:
         return None
-    return manifest if manifest.get("build", {}).get("code_sha256") == code_fingerprint() else None
+    if manifest.get("build", {}).get("code_sha256") != code_fingerprint():
+        return None
+    (hash_,) = (file["sha256"] for file in manifest["files"] if file["path"] == DATABASE)
+    return manifest if sha256(warehouse.releases / current / DATABASE) == hash_ else None
 
 
 def is_settled(warehouse: Warehouse, inputs_sha256: str) -> bool:
