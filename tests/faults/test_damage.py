@@ -81,6 +81,11 @@ def make_of_another_version(place: Place) -> None:
     manifest_of(place).write_text(json.dumps(manifest))
 
 
+def move(place: Place) -> None:
+    """The project is in another folder now, with what dbt remembers of the old one."""
+    place.project = place.project.rename(place.folder / f"moved {place.project.name}")
+
+
 DAMAGES: dict[str, Callable[[Place], object]] = {
     "DAGSTER_HOME lost": lambda place: shutil.rmtree(place.folder / "dagster"),
     "target lost": lambda place: shutil.rmtree(place.project / "dbt_project" / "target"),
@@ -88,6 +93,7 @@ DAMAGES: dict[str, Callable[[Place], object]] = {
     "manifest truncated": lambda place: overwrite(manifest_of(place), cut(0.5)),
     "manifest of another dbt": make_of_another_version,
     "partial parse truncated": lambda place: overwrite(manifest_of(place).with_name("partial_parse.msgpack"), cut(0.5)),
+    "project moved": move,
     "working header flipped": lambda place: overwrite(place.warehouse.working_database, flipped(0)),
     "working cut": lambda place: overwrite(place.warehouse.working_database, cut(0.4)),
     "working log cut": lambda place: leave_log(place.warehouse.working_database, cut(0.5)),
