@@ -7,7 +7,7 @@ BIN := .venv/bin
 SETUP := .venv/.complete
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
 
 setup: $(SETUP) ## create .venv from the lock file and build the dbt manifest
 
@@ -26,6 +26,11 @@ dev: $(SETUP) ## start the Dagster UI and daemon on http://127.0.0.1 (PORT=3000)
 
 test: $(SETUP) ## run the tests
 	@$(BIN)/pytest
+
+test-faults: $(SETUP) ## inject every fault (half an hour) and put its figures into docs/reliability.md
+	@FAULTS_REPORT=docs/reliability.json $(BIN)/pytest tests/faults tests/integration/test_http_sources.py \
+	    -m 'faults or faults_full' --dist loadgroup
+	@$(BIN)/python docs/make_pages.py
 
 lint: $(SETUP) ## ruff, sqlfluff, the type checker, and the generated docs
 	@$(BIN)/ruff check .
@@ -51,4 +56,4 @@ clean: ## remove .venv, caches and dbt's output; the warehouse and Dagster's his
 	rm -rf .venv .hypothesis .pytest_cache .mypy_cache .ruff_cache dbt_project/target dbt_project/logs *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run dev test lint format docs lock clean
+.PHONY: help setup run dev test test-faults lint format docs lock clean

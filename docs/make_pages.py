@@ -1,9 +1,11 @@
-"""Write the pages that are made from the dbt project; `--check` only compares (CI does).
+"""Write the pages, or parts of pages, that are made from something else; `--check` only compares (CI does).
 
-`docs/marts.md` is the contract of the marts, `docs/precedence.md` says which source wins where they disagree.
+`docs/marts.md` is the contract of the marts, `docs/precedence.md` says which source wins where they disagree; both come
+from the dbt project. `docs/reliability.md` holds the figures of the last `make test-faults`, from what that wrote.
 """
 
 import csv
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,10 @@ import yaml
 ROOT = Path(__file__).resolve().parent.parent
 CONTRACT = ROOT / "dbt_project" / "models" / "marts" / "_marts.yml"
 PRECEDENCE = ROOT / "dbt_project" / "seeds" / "source_precedence.csv"
+
+RELIABILITY = ROOT / "docs" / "reliability.md"
+FAULTS = ROOT / "docs" / "reliability.json"
+BEGIN, END = "<!-- figures: made by `make docs` -->\n", "<!-- end of figures -->\n"
 
 # What the precedence of a column also decides.
 COVERS = {
@@ -94,9 +100,32 @@ def precedence_page() -> str:
     return "\n".join(parts) + "\n"
 
 
+def reliability_page() -> str:
+    """`docs/reliability.md`, with the figures between its marks as `docs/reliability.json` has them."""
+    before, _, rest = RELIABILITY.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    made = json.loads(FAULTS.read_text(encoding="utf-8"))
+    columns = ("tests", "failed", "skipped", "injected", "recovered", "rows_lost", "reads", "wrong_reads")
+    versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
+    lines = [
+        f"The {made['set']} set, {made['made_at']}, {made['seconds'] / 60:.0f} minutes on {made['cores']} cores"
+        f" ({made['system']}; {versions}).",
+        "",
+        "| area | tests | failed | skipped | faults injected | recoveries | rows lost | reads meanwhile | wrong reads |",
+        "|---|---|---|---|---|---|---|---|---|",
+        *(
+            f"| {name} | {' | '.join(f'{figures[column]:,}' for column in columns)} |"
+            for name, figures in [*made["areas"].items(), ("**all**", made["total"])]
+        ),
+    ]
+    lines += ["", *(f"Skipped: {reason}." for reason in made["skips"])] if made["skips"] else []
+    return before + BEGIN + "\n" + "\n".join(lines) + "\n\n" + END + after
+
+
 PAGES: dict[Path, Callable[[], str]] = {
     ROOT / "docs" / "marts.md": marts_page,
     ROOT / "docs" / "precedence.md": precedence_page,
+    RELIABILITY: reliability_page,
 }
 
 
@@ -108,7 +137,7 @@ def main() -> int:
         return 0
     stale = [path for path, page in PAGES.items() if not path.exists() or path.read_text(encoding="utf-8") != page()]
     for path in stale:
-        print(f"{path.relative_to(ROOT)} is not what the dbt project says; run 'make docs'.", file=sys.stderr)
+        print(f"{path.relative_to(ROOT)} is not what it is made from says; run 'make docs'.", file=sys.stderr)
     return 1 if stale else 0
 
 

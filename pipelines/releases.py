@@ -167,13 +167,17 @@ def finish_build(warehouse: Warehouse, inputs_sha256: str) -> None:
 
 
 def released_database(warehouse: Warehouse) -> Path | None:
-    """The current release's database, if these very models made it: it has the text of what did not change."""
-    release = _release_of_this_code(warehouse)
-    return warehouse.releases / release["release_id"] / DATABASE if release else None
+    """The current release's database, if the build that has begun takes the text of what did not change from it."""
+    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+        takes = connection.execute("select count(*) > 0 from raw.released_editions").fetchall() == [(True,)]
+    return warehouse.database.resolve() if takes else None
 
 
 def _release_of_this_code(warehouse: Warehouse) -> dict[str, Any] | None:
-    """The current release's manifest, or None where there is none, or other code made it."""
+    """The current release's manifest; None where there is none, other code made it, or its database is not as it was.
+
+    The database is hashed: one that rotted must not be read on into the next release.
+    """
     current = current_id(warehouse)
     if current is None or not (warehouse.releases / current / DATABASE).is_file():
         return None
@@ -181,7 +185,10 @@ def _release_of_this_code(warehouse: Warehouse) -> dict[str, Any] | None:
         manifest = read_manifest(warehouse.releases / current)
     except ReleaseError:
         return None
-    return manifest if manifest.get("build", {}).get("code_sha256") == code_fingerprint() else None
+    if manifest.get("build", {}).get("code_sha256") != code_fingerprint():
+        return None
+    (hash_,) = (file["sha256"] for file in manifest["files"] if file["path"] == DATABASE)
+    return manifest if sha256(warehouse.releases / current / DATABASE) == hash_ else None
 
 
 def is_settled(warehouse: Warehouse, inputs_sha256: str) -> bool:
@@ -209,8 +216,10 @@ def _write_build(warehouse: Warehouse, build: Build) -> None:
         connection.execute("checkpoint")
 
 
-def _settle_build(warehouse: Warehouse, release_id: str) -> None:
-    if build := _build(warehouse):
+def _settle_build(warehouse: Warehouse, settled: Build, release_id: str) -> None:
+    """Note which release this build became, if the marts are still of that build."""
+    build = _build(warehouse)
+    if build and build.inputs_sha256 == settled.inputs_sha256:
         _write_build(warehouse, replace(build, release_id=release_id))
 
 
@@ -241,7 +250,7 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         content = _content_hash(hashes)
         if twin := _release_with(warehouse, content, log):
             _remove(building)
-            _settle_on(warehouse, twin, log)
+            _settle_on(warehouse, twin, build, log)
             return None
         release_id = f"{_next_stamp(warehouse)}-{content[:8]}"
         _share_unchanged(warehouse, building / "release", hashes)
@@ -346,7 +355,7 @@ def _release_with(warehouse: Warehouse, content: str, log: Log) -> str | None:
     return None
 
 
-def _settle_on(warehouse: Warehouse, twin: str, log: Log) -> None:
+def _settle_on(warehouse: Warehouse, twin: str, build: Build, log: Log) -> None:
     if twin in _withdrawn(warehouse):
         log(
             f"The content is that of release {twin}, which was rolled back; it is not published again. "
@@ -357,7 +366,7 @@ def _settle_on(warehouse: Warehouse, twin: str, log: Log) -> None:
     else:
         _point_current(warehouse, twin)
         log(f"The content is that of release {twin}, which is the current one again.")
-    _settle_build(warehouse, twin)
+    _settle_build(warehouse, build, twin)
 
 
 def _share_unchanged(warehouse: Warehouse, release: Path, hashes: Mapping[str, str]) -> None:
@@ -416,9 +425,11 @@ def newest_candidate(warehouse: Warehouse) -> Candidate | None:
 def promote(warehouse: Warehouse, log: Log) -> str | None:
     """Make the newest candidate the current release; returns its id, or None where there is no candidate.
 
+    Another run may have built the marts anew meanwhile. The candidate is published all the same, since its verdict is
+    about its files; where that other run's release, which holds this one's data too, is there already, it is dropped.
+
     Raises:
-        ReleaseError: it has no verdict, did not pass, its files are not those that were judged, or the marts that it
-            was made from are not those that stand.
+        ReleaseError: it has no verdict, did not pass, or its files are not those that were judged.
     """
     with warehouse.writing("publish a release"):
         candidate = newest_candidate(warehouse)
@@ -426,15 +437,14 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
             log(f"There is no candidate; the current release stays {current_id(warehouse)}.")
             return None
         sealed = _checked_verdict(candidate)
-        build = _build(warehouse)
-        if build is None or candidate.build.inputs_sha256 != build.inputs_sha256:
-            raise ReleaseError(
-                f"Candidate {candidate.release_id} was made from other data than the marts hold now; "
-                "materialise 'candidate' again."
-            )
+        newest = max(release_ids(warehouse), default="")
+        if candidate.release_id < newest:
+            log(f"Release {newest} was built after candidate {candidate.release_id} and stands instead of it.")
+            _remove(candidate.folder)
+            return current_id(warehouse)
         if twin := _release_with(warehouse, _content_hash(sealed["files"]), log):
             # Another run published the same meanwhile.
-            _settle_on(warehouse, twin, log)
+            _settle_on(warehouse, twin, candidate.build, log)
             _remove(candidate.folder)
             return twin
         _write_manifest(warehouse, candidate, sealed)
@@ -447,7 +457,7 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
         candidate.release.rename(warehouse.releases / candidate.release_id)
         sync(warehouse.releases)
         _point_current(warehouse, candidate.release_id)
-        _settle_build(warehouse, candidate.release_id)
+        _settle_build(warehouse, candidate.build, candidate.release_id)
         _remove(candidate.folder)
         prune(warehouse, warehouse.settings.releases_kept, log)
         return candidate.release_id

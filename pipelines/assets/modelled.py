@@ -1,11 +1,13 @@
 """The dbt models as assets: seeds, staging, intermediate, marts, with their tests as asset checks."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +49,25 @@ def prepared_project(settings: Settings) -> DbtProject:
         for file in settings.dbt_project_dir.glob(pattern)
     ]
     newest = max((file.stat().st_mtime for file in sources), default=0)
-    # A parse that was cut short leaves half a file.
-    is_whole = manifest.exists() and manifest.read_bytes().rstrip().endswith(b"}")
-    if not is_whole or manifest.stat().st_mtime < newest:
+    if not _is_usable(manifest, settings.dbt_project_dir):
+        # What dbt remembers of its last parse is no better, and it would go on from there.
+        manifest.with_name("partial_parse.msgpack").unlink(missing_ok=True)
+        _parse(settings)
+    elif manifest.stat().st_mtime < newest:
         _parse(settings)
     return project
+
+
+def _is_usable(manifest: Path, project: Path) -> bool:
+    """Whether a manifest is there, whole (a parse that was cut short leaves half a file), of this dbt and this folder.
+
+    dbt writes its version among the first keys. Seeds are read from the folder that the manifest names, which is
+    another project's where this one is a copy.
+    """
+    content = manifest.read_bytes() if manifest.exists() else b""
+    version = f'"dbt_version": "{metadata.version("dbt-core")}"'.encode()
+    root = f'"root_path": {json.dumps(str(project))}'.encode()
+    return version in content[:1000] and root in content and content.rstrip().endswith(b"}")
 
 
 def _parse(settings: Settings) -> None:

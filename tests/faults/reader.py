@@ -20,7 +20,7 @@ from pipelines.settings import PROJECT_DIR
 Print = dict[str, list[int]]
 
 _SUM = "select count(*)::bigint, coalesce(bit_xor(hash(mart)), 0)::hugeint from {} as mart"
-_PAUSE_SECONDS = 0.02
+_PAUSE_SECONDS = 0.05
 
 
 def read_files(release: Path) -> Print:

@@ -1,5 +1,6 @@
 """A clock that jumps: releases made while it is years ahead, then when it is right again, then within one second."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -32,13 +33,13 @@ def small(tmp_path: Path) -> Small:
 def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     """What `releases` takes for the time; it stands still until it is set again."""
 
-    def set_to(time: datetime) -> None:
+    def set_to(said: datetime) -> None:
         class Clock(metaclass=_IsDatetime):
             strptime = datetime.strptime
 
             @staticmethod
             def now(zone: tzinfo) -> datetime:
-                return time.astimezone(zone)
+                return said.astimezone(zone)
 
         monkeypatch.setattr(releases, "datetime", Clock)
 
@@ -47,8 +48,8 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
 
 def test_releases_stay_in_the_order_of_their_making(small: Small, set_clock: SetClock, tally: Tally) -> None:
     made = []
-    for number, time in enumerate((NOW, AHEAD, NOW, NOW, datetime(1970, 1, 1, tzinfo=UTC))):
-        set_clock(time)
+    for number, said in enumerate((NOW, AHEAD, NOW, NOW, datetime(1970, 1, 1, tzinfo=UTC))):
+        set_clock(said)
         before = State.of(small.warehouse)
         made.append(small.publish(number))
         tally.injected += number > 0
@@ -58,9 +59,9 @@ def test_releases_stay_in_the_order_of_their_making(small: Small, set_clock: Set
     assert releases.release_ids(small.warehouse) == made
     # Back is one step back in time as it passed here.
     assert releases.roll_back(small.warehouse) == made[-2]
-    # The oldest go first, and never the current one.
+    # The oldest go first, and never the current one; a day later nobody reads them any more.
     with small.warehouse.writing("prune"):
-        assert releases.prune(small.warehouse, 2, lambda message: None) == made[:3]
+        assert releases.prune(small.warehouse, 2, lambda message: None, now=time.time() + 86_400) == made[:3]
 
 
 def test_a_candidate_of_a_clock_ahead_does_not_stay_the_newest(small: Small, set_clock: SetClock) -> None:

@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.faults("damage"), pytest.mark.slow, pytest.mark.xdist_
 
 FULL = pytest.mark.faults_full
 SEED = 20261130
+BOTH = ("test-2025", "test-2026")
 
 
 def overwrite(file: Path, change: Callable[[bytes], bytes]) -> None:
@@ -80,6 +81,11 @@ def make_of_another_version(place: Place) -> None:
     manifest_of(place).write_text(json.dumps(manifest))
 
 
+def move(place: Place) -> None:
+    """The project is in another folder now, with what dbt remembers of the old one."""
+    place.project = place.project.rename(place.folder / f"moved {place.project.name}")
+
+
 DAMAGES: dict[str, Callable[[Place], object]] = {
     "DAGSTER_HOME lost": lambda place: shutil.rmtree(place.folder / "dagster"),
     "target lost": lambda place: shutil.rmtree(place.project / "dbt_project" / "target"),
@@ -87,6 +93,7 @@ DAMAGES: dict[str, Callable[[Place], object]] = {
     "manifest truncated": lambda place: overwrite(manifest_of(place), cut(0.5)),
     "manifest of another dbt": make_of_another_version,
     "partial parse truncated": lambda place: overwrite(manifest_of(place).with_name("partial_parse.msgpack"), cut(0.5)),
+    "project moved": move,
     "working header flipped": lambda place: overwrite(place.warehouse.working_database, flipped(0)),
     "working cut": lambda place: overwrite(place.warehouse.working_database, cut(0.4)),
     "working log cut": lambda place: leave_log(place.warehouse.working_database, cut(0.5)),
@@ -101,9 +108,13 @@ DAMAGES: dict[str, Callable[[Place], object]] = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Two editions are released; only one of them has news later, and the other's text is taken from the release."""
     place = Place(tmp_path_factory.mktemp("damage"))
-    place.news()
-    place.complete()
+    place.write_editions(*BOTH)
+    for edition_id in BOTH:
+        place.news(edition_id)
+    done = place.run("-m", "pipelines", "run", "--edition", "all")
+    assert done.process.returncode == 0, done.text[-4000:]
     return place
 
 
@@ -126,7 +137,7 @@ def test_a_run_makes_again_what_it_can(place: Place, tally: Tally, names: tuple[
     run = place.complete()
     assert "Traceback" not in run.text
     assert nothing_lost(before, place.warehouse).current != before.current
-    tally.rows_lost += place.rows_lost()
+    tally.rows_lost += place.rows_lost(*BOTH)
     assert tally.rows_lost == 0
     tally.recovered += len(names)
     # Nothing that did not open is thrown away.
@@ -152,9 +163,35 @@ def test_a_bit_of_a_database_flips_anywhere(place: Place, tally: Tally, database
     if run.process.returncode:
         place.complete()
     assert nothing_lost(between, place.warehouse).current != before.current
-    tally.rows_lost += place.rows_lost()
+    tally.rows_lost += place.rows_lost(*BOTH)
     assert tally.rows_lost == 0
     tally.recovered += 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [flipped(0.5), pytest.param(flipped(0), marks=FULL), pytest.param(cut(0.5), marks=FULL)],
+    ids=["flipped", "header flipped", "cut"],
+)
+def test_a_current_release_that_rotted_is_not_built_upon(
+    place: Place, tally: Tally, change: Callable[[bytes], bytes]
+) -> None:
+    """An edition without news takes its text from the current release, unless that is not what was published."""
+    place.news()
+    database = place.warehouse.database.resolve()
+    kept = database.read_bytes()
+    overwrite(database, change)
+    tally.injected += 1
+    with pytest.raises(releases.ReleaseError, match=r"peer_reviews\.duckdb differs"):
+        releases.verify(database.parent)
+    place.complete()
+    assert place.warehouse.database.resolve() != database
+    releases.verify(place.warehouse.current.resolve())
+    tally.rows_lost += place.rows_lost(*BOTH)
+    assert tally.rows_lost == 0
+    tally.recovered += 1
+    # For the tests that come after.
+    overwrite(database, lambda _: kept)
 
 
 # --- landing ----------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from pipelines import releases
-from pipelines.landing import sha256
 from tests.hub_files import VENUE_ID, Row, files_edition, hub_review, hub_row, withdrawn_row, write_hub_file
 from tests.model_runs import ModelRun
 
@@ -99,14 +98,18 @@ def publish(run: ModelRun, venues: Venues) -> Path:
 
 
 def contents(run: ModelRun, release: Path) -> dict[str, str]:
-    """Hash of each Parquet file and a fingerprint of each table of the database, which no order of rows changes."""
-    found = {str(path.relative_to(release)): sha256(path) for path in release.rglob("*.parquet")}
+    """A fingerprint of each Parquet file and of each table of the database, which no order of rows changes.
+
+    Not the files' hashes: a dictionary page also holds what happens to stand where a value is NULL.
+    """
+    sources = {str(path.relative_to(release)): f"read_parquet('{path}')" for path in release.rglob("*.parquet")}
     with run.warehouse.connect(release / releases.DATABASE, read_only=True) as connection:
-        for (mart,) in connection.execute("select table_name from duckdb_tables() where not internal").fetchall():
-            if mart != "publication":
-                rows = f"select count(*), sum(hash(t)::hugeint)::varchar from {mart} as t"
-                found[mart] = str(connection.execute(rows).fetchall())
-    return found
+        marts = connection.execute("select table_name from duckdb_tables() where not internal").fetchall()
+        sources |= {mart: mart for (mart,) in marts if mart != "publication"}
+        return {
+            name: str(connection.execute(f"select count(*), sum(hash(t)::hugeint) from {source} as t").fetchall())
+            for name, source in sources.items()
+        }
 
 
 @pytest.fixture(scope="module")

@@ -52,6 +52,8 @@ SHA256 = hashlib.sha256(BODY).hexdigest()
 PATH = "/data/main.parquet"
 TOKEN = "hf_5ecretTokenOfATest"
 DATASET = "davidheineman/iclr-2026"
+# Runs with `make test-faults` too.
+a_fault = pytest.mark.faults("http")
 SETTINGS = Settings(http_attempts=3, http_max_wait_seconds=2, http_timeout_seconds=5)
 IMPATIENT = Settings(http_attempts=2, http_max_wait_seconds=2, http_timeout_seconds=0.3)
 
@@ -161,6 +163,7 @@ def test_progress_is_a_bar_in_a_terminal(
 # Bodies that end too soon
 
 
+@a_fault
 @pytest.mark.parametrize("known", [True, False], ids=["known sha256", "etag only"])
 def test_a_cut_body_is_resumed(server: FileServer, target: Target, known: bool) -> None:
     server.misbehave(PATH, cut_body(at=100_000), times=1)
@@ -207,6 +210,7 @@ def test_a_file_that_changed_meanwhile_is_read_from_the_start(server: FileServer
     assert any("reading from the start" in line for line in target.said)
 
 
+@a_fault
 def test_a_body_that_stays_cut_is_an_error_and_its_part_is_kept(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, cut_body(at=100_000))
 
@@ -218,6 +222,7 @@ def test_a_body_that_stays_cut_is_an_error_and_its_part_is_kept(server: FileServ
     assert (target.folder / "main.parquet.part").read_bytes() == BODY[:100_000]
 
 
+@a_fault
 def test_a_cut_chunk_is_noticed_and_resumed(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, chunked(at=1000), times=1)
 
@@ -235,6 +240,7 @@ def test_a_whole_chunked_body(server: FileServer, target: Target) -> None:
     assert target.is_whole()
 
 
+@a_fault
 @pytest.mark.parametrize("at", [None, 1000], ids=["whole", "cut"])
 def test_a_gzip_body_is_refused_since_its_cut_could_not_be_seen(
     server: FileServer, target: Target, at: int | None
@@ -245,6 +251,7 @@ def test_a_gzip_body_is_refused_since_its_cut_could_not_be_seen(
     assert target.left == []
 
 
+@a_fault
 def test_a_body_that_ends_with_the_connection_is_verified_by_size_or_hash(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, close_delimited(at=1000), times=1)
     target.download(server.url(PATH), expected_bytes=len(BODY))
@@ -271,6 +278,7 @@ def test_a_body_that_ends_with_the_connection_and_has_no_hash_is_announced_as_su
 # Answers that are not the file
 
 
+@a_fault
 @pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "application/octet-stream"])
 @pytest.mark.parametrize("options", [{}, {"expected_sha256": SHA256}], ids=["unknown", "known sha256"])
 def test_an_html_page_with_status_200(
@@ -283,6 +291,7 @@ def test_an_html_page_with_status_200(
     assert len(server.seen) == 1
 
 
+@a_fault
 def test_a_range_answered_with_200_restarts_from_zero(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, cut_body(at=100_000), times=1)
     server.misbehave(PATH, ignore_range(), times=1)
@@ -294,6 +303,7 @@ def test_a_range_answered_with_200_restarts_from_zero(server: FileServer, target
     assert any("does not continue a download" in line for line in target.said)
 
 
+@a_fault
 def test_another_range_than_asked_restarts_from_zero(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, cut_body(at=100_000), times=1)
     server.misbehave(PATH, wrong_range(), times=1)
@@ -304,6 +314,7 @@ def test_another_range_than_asked_restarts_from_zero(server: FileServer, target:
     assert ranges(server) == [None, "bytes=100000-", None]
 
 
+@a_fault
 def test_a_wrong_size_is_an_error_at_once(server: FileServer, target: Target) -> None:
     said = target.refused(server.url(PATH), expected_bytes=len(BODY) + 1, expected_sha256=SHA256)
 
@@ -312,6 +323,7 @@ def test_a_wrong_size_is_an_error_at_once(server: FileServer, target: Target) ->
     assert target.left == []
 
 
+@a_fault
 def test_a_wrong_hash_is_fetched_once_more_and_then_is_an_error(server: FileServer, target: Target) -> None:
     spoilt = BODY[:-1] + b"2"
     server.misbehave(PATH, other_bytes(spoilt), times=1)
@@ -327,6 +339,7 @@ def test_a_wrong_hash_is_fetched_once_more_and_then_is_an_error(server: FileServ
     assert target.left == []
 
 
+@a_fault
 def test_a_part_that_was_damaged_on_disk_is_found_by_the_hash(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, cut_body(at=100_000))
     target.refused(server.url(PATH), expected_sha256=SHA256)
@@ -350,6 +363,7 @@ def test_a_part_of_another_address_is_not_built_upon(server: FileServer, target:
     assert ranges(server)[-1] is None
 
 
+@a_fault
 @pytest.mark.parametrize("note", [b"", b"[]", b'{"etag": 1', b"\xff"])
 def test_a_damaged_note_means_to_start_again(server: FileServer, target: Target, note: bytes) -> None:
     (target.folder / "main.parquet.part").write_bytes(b"x" * 1000)
@@ -385,6 +399,7 @@ def test_an_empty_file(server: FileServer, target: Target) -> None:
     assert target.left == ["main.parquet"]
 
 
+@a_fault
 def test_a_body_without_end_is_stopped(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, endless())
 
@@ -396,6 +411,7 @@ def test_a_file_over_the_limit_is_not_begun(server: FileServer, target: Target) 
     assert "has 300.0 kB, over the limit of 1.0 kB" in target.refused(server.url(PATH), max_bytes=1000)
 
 
+@a_fault
 def test_a_full_disk_is_said_before_the_download(
     server: FileServer, target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -412,6 +428,7 @@ def test_a_folder_that_cannot_be_written(server: FileServer, tmp_path: Path) -> 
 # Error statuses and storms
 
 
+@a_fault
 @pytest.mark.parametrize(
     ("code", "words"),
     [
@@ -432,6 +449,7 @@ def test_a_status_that_a_retry_cannot_cure(server: FileServer, target: Target, c
     assert len(server.seen) == 1
 
 
+@a_fault
 @pytest.mark.parametrize("code", [408, 425, 429, 500, 502, 503, 504])
 def test_a_storm_that_passes(server: FileServer, target: Target, code: int) -> None:
     server.misbehave(PATH, status(code), times=2)
@@ -442,6 +460,7 @@ def test_a_storm_that_passes(server: FileServer, target: Target, code: int) -> N
     assert len(server.seen) == 3
 
 
+@a_fault
 def test_a_storm_that_does_not_pass(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, status(503))
 
@@ -458,6 +477,7 @@ def test_retry_after_is_honoured_and_logged(server: FileServer, target: Target) 
     assert any("status 429" in line and "waiting 1.0 s, as the server asks" in line for line in target.said)
 
 
+@a_fault
 def test_retry_after_beyond_the_cap_is_an_error_at_once(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, status(429, {"Retry-After": "3600"}))
 
@@ -471,6 +491,7 @@ def test_retry_after_beyond_the_cap_is_an_error_at_once(server: FileServer, targ
 # Slow, absent and untrustworthy servers
 
 
+@a_fault
 def test_a_slow_drip_is_cut_and_resumed(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, drip(pause_seconds=0.02, at=100_000), times=1)
 
@@ -481,6 +502,7 @@ def test_a_slow_drip_is_cut_and_resumed(server: FileServer, target: Target) -> N
     assert int((ranges(server)[1] or "").removeprefix("bytes=").removesuffix("-")) >= 100_000
 
 
+@a_fault
 @pytest.mark.parametrize("fault", [drip(pause_seconds=0.02), drip_headers(pause_seconds=0.02)], ids=["body", "headers"])
 def test_a_server_that_stays_slow_is_given_up(server: FileServer, target: Target, fault: Fault) -> None:
     server.misbehave(PATH, fault)
@@ -491,6 +513,7 @@ def test_a_server_that_stays_slow_is_given_up(server: FileServer, target: Target
     assert len(server.seen) == 2
 
 
+@a_fault
 def test_a_server_that_says_nothing(target: Target) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         said = target.refused(f"http://127.0.0.1:{silent.getsockname()[1]}/a", IMPATIENT)
@@ -498,6 +521,7 @@ def test_a_server_that_says_nothing(target: Target) -> None:
     assert "no answer within 0.3 s" in said
 
 
+@a_fault
 def test_nobody_listens(target: Target) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -505,10 +529,12 @@ def test_nobody_listens(target: Target) -> None:
     assert "the connection was refused" in target.refused(f"http://127.0.0.1:{port}/a")
 
 
+@a_fault
 def test_a_host_name_that_does_not_resolve(target: Target) -> None:
     assert "host name cannot be resolved" in target.refused("http://no-such-host.invalid/data.parquet?sig=5ecret")
 
 
+@a_fault
 def test_a_certificate_that_nobody_trusts(target: Target, tmp_path: Path) -> None:
     with FileServer({PATH: BODY}, certificate=self_signed_certificate(tmp_path)) as server:
         said = target.refused(server.url(PATH))
@@ -518,6 +544,7 @@ def test_a_certificate_that_nobody_trusts(target: Target, tmp_path: Path) -> Non
     assert server.seen == []
 
 
+@a_fault
 def test_a_server_that_speaks_no_tls(server: FileServer, target: Target) -> None:
     assert "no TLS connection could be made" in target.refused(server.url(PATH).replace("http:", "https:"))
 
@@ -530,6 +557,7 @@ def test_an_address_that_is_none(target: Target, url: str) -> None:
 # Redirects and credentials
 
 
+@a_fault
 def test_a_redirect_loop(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, redirect(PATH))
 
@@ -537,6 +565,7 @@ def test_a_redirect_loop(server: FileServer, target: Target) -> None:
     assert len(server.seen) == 11
 
 
+@a_fault
 def test_an_unsafe_redirect(
     server: FileServer, target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -553,12 +582,14 @@ def test_an_unsafe_redirect(
     assert server.seen == []
 
 
+@a_fault
 def test_a_redirect_to_a_local_file(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, redirect("file:///etc/hostname"))
 
     assert "not an address that can be fetched" in target.refused(server.url(PATH))
 
 
+@a_fault
 @pytest.mark.parametrize("elsewhere", ["port", "host"])
 def test_no_credential_follows_a_redirect_to_another_origin(server: FileServer, target: Target, elsewhere: str) -> None:
     with FileServer() as first:
@@ -580,6 +611,7 @@ def test_no_credential_follows_a_redirect_to_another_origin(server: FileServer, 
         assert second.seen[-1].headers["accept-encoding"] == "identity"
 
 
+@a_fault
 def test_a_credential_does_not_come_back_after_a_detour(server: FileServer, target: Target) -> None:
     with FileServer() as first:
         first.files["/end"] = File.of(BODY)
@@ -655,6 +687,7 @@ def test_a_token_that_cannot_be_sent_is_not_shown(server: FileServer, target: Ta
 # A server or a process that dies
 
 
+@a_fault
 def test_a_server_that_dies_mid_file_and_comes_back(target: Target) -> None:
     with FileServer({PATH: BODY}) as server:
         server.misbehave(PATH, cut_body(at=123_456), times=1)
@@ -669,6 +702,7 @@ def test_a_server_that_dies_mid_file_and_comes_back(target: Target) -> None:
     assert ranges(again) == ["bytes=123456-"]
 
 
+@a_fault
 def test_a_process_that_is_killed_mid_file_is_resumed_by_the_next(server: FileServer, target: Target) -> None:
     server.misbehave(PATH, drip(at=200_000), times=1)
     script = f"""
@@ -840,6 +874,7 @@ def test_the_hub_keeps_what_one_run_has_fetched_for_the_next(hub: HubServer, tar
     ]
 
 
+@a_fault
 @pytest.mark.parametrize("spoilt", [BODY[:-1] + b"2", BODY[:-1]], ids=["wrong hash", "wrong size"])
 def test_the_hub_sends_other_bytes(hub: HubServer, target: Target, spoilt: bytes) -> None:
     hub.publish(DATASET, {"data/main.parquet": BODY})
@@ -1003,6 +1038,7 @@ def test_the_hub_token_is_broken(hub: HubServer, target: Target, monkeypatch: py
     assert hub.seen == []
 
 
+@a_fault
 @pytest.mark.parametrize("stage", ["look up", "file"])
 def test_the_hub_limits_requests(hub: HubServer, target: Target, stage: str) -> None:
     commit = hub.publish(DATASET, {"data/main.parquet": BODY})

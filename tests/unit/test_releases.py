@@ -494,18 +494,44 @@ def test_a_candidate_that_changed_after_its_verdict_is_refused(warehouse: Wareho
     )
 
 
-def test_a_candidate_of_other_marts_is_refused(warehouse: Warehouse, publish: Publish, build: Build) -> None:
-    """A verdict on yesterday's candidate says nothing about what the marts hold today."""
+def test_marts_that_another_run_built_meanwhile_hold_up_no_candidate(
+    warehouse: Warehouse, publish: Publish, build: Build, said: list[str]
+) -> None:
+    """Its verdict is about its files. The other run's build is not settled by it, and is published next."""
     publish(FIRST)
     candidate = build(SECOND)
     assert candidate is not None
     releases.seal(candidate, PASSED)
     make_marts(warehouse, THIRD)
-    assert refusal(warehouse) == (
-        f"Candidate {candidate.release_id} was made from other data than the marts hold now; "
-        "materialise 'candidate' again."
-    )
+    assert releases.promote(warehouse, said.append) == candidate.release_id
+    manifest = releases.read_manifest(warehouse.releases / candidate.release_id)
+    assert manifest["build"]["inputs_sha256"] == f"fingerprint of {sorted(SECOND.items())}"
     assert not releases.is_settled(warehouse, f"fingerprint of {sorted(THIRD.items())}")
+    third = releases.build_candidate(warehouse, said.append)
+    assert third is not None
+    releases.seal(third, PASSED)
+    assert releases.promote(warehouse, said.append) == third.release_id
+    assert releases.is_settled(warehouse, f"fingerprint of {sorted(THIRD.items())}")
+
+
+def test_a_candidate_that_another_run_overtook_is_dropped(
+    warehouse: Warehouse, publish: Publish, build: Build, said: list[str]
+) -> None:
+    """The other run's release was built from all that was staged, this one's data among it."""
+    early = build(FIRST)
+    late = build(SECOND)
+    assert early is not None
+    assert late is not None
+    releases.seal(early, PASSED)
+    releases.seal(late, PASSED)
+    assert releases.promote(warehouse, said.append) == late.release_id
+    before = published(warehouse)
+    assert releases.promote(warehouse, said.append) == late.release_id
+    assert said[-1] == (
+        f"Release {late.release_id} was built after candidate {early.release_id} and stands instead of it."
+    )
+    assert published(warehouse) == before
+    assert not early.folder.exists()
 
 
 def test_without_a_candidate_the_current_release_stays(warehouse: Warehouse, publish: Publish, said: list[str]) -> None:
