@@ -316,7 +316,19 @@ def _insert_narrow_rows(connection: duckdb.DuckDBPyConnection, file: tuple[Any, 
     """Copy a file's narrow columns into `raw.hub_rows`.
 
     pyarrow reads single leaves of the reviews' structs; DuckDB would decompress the review texts beside them.
+
+    Raises:
+        ContractError: the file is damaged in a way that only pyarrow minds.
     """
+    import pyarrow
+
+    try:
+        _copy_narrow_rows(connection, file)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ContractError(f"{file[4]}: is a damaged Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def _copy_narrow_rows(connection: duckdb.DuckDBPyConnection, file: tuple[Any, ...]) -> None:
     import pyarrow.parquet
 
     edition_id, source, snapshot_id, file_number, path, first_row = file[:6]
