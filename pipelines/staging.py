@@ -32,7 +32,7 @@ from pipelines.contracts import (
 from pipelines.editions import Edition, Editions
 from pipelines.landing import Log, Snapshot
 from pipelines.records import RecordsError, read_records
-from pipelines.warehouse import Warehouse, sql_string
+from pipelines.warehouse import Warehouse, first_line, sql_string
 
 # What ranking and counting rows needs; the reviews' texts are not among it.
 _NARROW_COLUMNS = ("title", "year", "url", "authors", "venue", "invitation", "num_reviews")
@@ -124,7 +124,7 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
                 try:
                     _stage(other, warehouse, _last_sound(other, warehouse, log))
                 except (ContractError, landing.LandingError, RecordsError, duckdb.Error) as error:
-                    lost.append(f"{other.id}: {str(error).splitlines()[0]}")
+                    lost.append(f"{other.id}: {first_line(error)}")
                     log(f"It cannot be staged: {lost[-1]}")
             # Before the edition itself, which may fail and would have all others staged again each time.
             rebuilding.unlink()
@@ -325,7 +325,7 @@ def _insert_narrow_rows(connection: duckdb.DuckDBPyConnection, file: tuple[Any, 
     try:
         _copy_narrow_rows(connection, file)
     except (pyarrow.ArrowException, OSError) as error:
-        raise ContractError(f"{file[4]}: is a damaged Parquet file: {str(error).splitlines()[0]}") from None
+        raise ContractError(f"{file[4]}: is a damaged Parquet file: {first_line(error)}") from None
 
 
 def _copy_narrow_rows(connection: duckdb.DuckDBPyConnection, file: tuple[Any, ...]) -> None:
