@@ -152,14 +152,15 @@ def take_in(files: list[Hostile], folder: Path, server: PageServer) -> Outcome:
     return outcome
 
 
-@pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
+@pytest.fixture(scope="module", params=[0, pytest.param(1, marks=pytest.mark.faults_full)], ids=["even", "odd"])
+def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcome]:
+    """Every other file; the rest is for the long set. HOSTILE_SEED makes other files."""
     print(f"HOSTILE_SEED={SEED}")
     with pytest.MonkeyPatch.context() as patch, PageServer() as server:
         patch.setattr(http, "BACKOFF_SECONDS", 0.001)
         patch.setenv("NO_PROXY", "*")
         patch.setenv("OPENREVIEW_TOKEN", TOKEN)
-        yield take_in(corpus(SEED), tmp_path_factory.mktemp("corpus"), server)
+        yield take_in(corpus(SEED)[request.param :: 2], tmp_path_factory.mktemp("corpus"), server)
 
 
 def test_each_file_is_refused_with_one_sentence_or_accepted(outcome: Outcome) -> None:
@@ -176,7 +177,7 @@ def test_each_file_is_refused_with_one_sentence_or_accepted(outcome: Outcome) ->
 
 def test_valid_files_are_accepted_and_nothing_in_them_is_set_aside(outcome: Outcome) -> None:
     valid = [name for name, file in outcome.landed.items() if not file.spoilt or file.spoilt in file.good]
-    assert len(valid) >= 15
+    assert len(valid) >= 10
     for name in valid:
         set_aside = outcome.run.marts(
             "select reason from quarantined_rows join snapshots using (edition_id, snapshot_number) "
@@ -211,7 +212,7 @@ def test_rows_in_are_rows_in_marts_merged_or_set_aside_with_a_reason(outcome: Ou
     assert snapshots == [(len(outcome.landed),)]
     assert marts("select row_json from quarantined_rows where coalesce(length(trim(reason)), 0) < 10") == []
     ((set_aside,),) = marts("select count(*) from quarantined_rows where row_kind = 'paper'")
-    assert set_aside > 30
+    assert set_aside > 10
 
 
 def test_texts_arrive_unchanged_and_run_nowhere(outcome: Outcome) -> None:
@@ -226,7 +227,7 @@ def test_texts_arrive_unchanged_and_run_nowhere(outcome: Outcome) -> None:
             ((found,),) = outcome.run.marts(f"select {column} from reviews where review_id = ?", [f"{file.spoilt}_r1"])
             assert found == expected(text), f"{file.kind}, {file.name}: review {column}"
             checked += 1
-    assert checked > 200
+    assert checked > 100
     assert not Path("/tmp/pwned").exists()
 
 
