@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from pipelines.warehouse import sql_string
+from pipelines.warehouse import first_line, sql_string
 
 # DuckDB reads, copies and writes this many rows at a time, and nobody knows how to read fewer.
 BATCH_ROWS = 2048
@@ -58,7 +58,7 @@ def measure(path: Path, connection: duckdb.DuckDBPyConnection, *, max_bytes: int
             "needs more memory than DUCKDB_MEMORY_LIMIT allows to be read; a decompression bomb, or raise the limit"
         ) from None
     except duckdb.Error as error:
-        raise UnpackingError(f"is a damaged Parquet file: {str(error).splitlines()[0]}") from None
+        raise UnpackingError(f"is a damaged Parquet file: {first_line(error)}") from None
 
 
 def _measured(path: Path, connection: duckdb.DuckDBPyConnection, max_bytes: int, max_batch_bytes: int) -> Unpacked:

@@ -212,6 +212,12 @@ def sql_string(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
+def first_line(error: object) -> str:
+    """The first line of a library's message, fit to be shown: damaged files put any bytes into it."""
+    lines = str(error).splitlines() or [type(error).__name__]
+    return "".join(character if character.isprintable() else "?" for character in lines[0][:500])
+
+
 def sync(path: Path) -> None:
     """Flush a file or a folder's entries to disk, so that a rename after it never shows half a file."""
     handle = os.open(path, os.O_RDONLY)
@@ -262,4 +268,4 @@ def _explain_open(database: Path, error: duckdb.Error, locked: re.Match[str] | N
     if locked:
         who = f"process {locked['pid']}" if locked["pid"] else "another process"
         return f"{database} is held by {who}; let it finish or end it, then run again."
-    return f"{database} cannot be opened: {str(error).splitlines()[0]}"
+    return f"{database} cannot be opened: {first_line(error)}"

@@ -10,7 +10,7 @@ from pipelines.assets import OWNERS
 from pipelines.costs import as_metadata, measured
 from pipelines.parts import Parts
 from pipelines.settings import without_secrets
-from pipelines.warehouse import WarehouseError
+from pipelines.warehouse import WarehouseError, first_line
 
 _UPSTREAMS = {
     "hugging_face": "Parquet datasets on the Hugging Face Hub.",
@@ -38,8 +38,7 @@ def _explained(error: Exception) -> str:
     """One sentence; what nobody foresaw is named by its kind, and its traceback is in the debug log."""
     if isinstance(error, landing.LandingError | WarehouseError):
         return without_secrets(str(error))
-    first_line = (str(error).splitlines() or [""])[0]
-    said = without_secrets(f"{type(error).__name__}: {first_line}")
+    said = without_secrets(f"{type(error).__name__}: {first_line(error)}")
     return f"failed in a way that was not foreseen ({said}); nothing was kept. Please report it with the debug log."
 
 
