@@ -89,8 +89,7 @@ class Warehouse:
             lock.acquire()
         except filelock.Timeout:
             raise WarehouseError(
-                f"{_holder(file)} holds {file}; waited {wait:g} s to {purpose}. "
-                "Let it finish or end it, then run again."
+                f"{holder(file)} holds {file}; waited {wait:g} s to {purpose}. Let it finish or end it, then run again."
             ) from None
         try:
             yield
@@ -185,7 +184,7 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def _holder(lock: Path) -> str:
+def holder(lock: Path) -> str:
     """Which process holds a lock, as Linux tells in /proc; asking the kernel needs no file that could be stale."""
     try:
         status = lock.stat()
