@@ -15,26 +15,23 @@ import stat
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import click
-import duckdb
 
 from pipelines import landing, releases
 from pipelines.editions import load_editions
 from pipelines.maintenance import disk_use
 from pipelines.settings import PROJECT_DIR, Settings
 from pipelines.sources.http import size_text
-from pipelines.warehouse import Warehouse, holder
+from pipelines.warehouse import Warehouse, WarehouseError, holder
 
 Level = Literal["ok", "warning", "problem"]
 
 # Where locks between machines, atomic renames or links cannot be relied upon.
-_DOUBTFUL = frozenset(
-    "nfs nfs4 cifs smb3 smbfs 9p fuse fuse.sshfs fuse.s3fs fuse.gcsfuse fuse.rclone vboxsf drvfs ceph glusterfs".split()
-)
+_DOUBTFUL = {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "vboxsf", "drvfs", "ceph", "glusterfs"}
 _RELEASES_OF_ROOM = 4  # working and marts database, the candidate, and what DuckDB spills
 
 
@@ -91,10 +88,12 @@ def main(settings: Settings, *, deep: bool = False) -> int:
 # --- the installation -------------------------------------------------------------------------------------------------
 
 
-def check_python() -> Iterator[Finding]:
+def check_python(oldest: tuple[int, int] = (3, 11)) -> Iterator[Finding]:
     found = platform.python_version()
-    if sys.version_info < (3, 11):
-        yield Finding("problem", "python", f"{found} is too old; make a new .venv with Python 3.11 or newer.")
+    if sys.version_info[:2] < oldest:
+        yield Finding(
+            "problem", "python", f"{found} is too old; make a new .venv with Python {oldest[0]}.{oldest[1]} or newer."
+        )
     else:
         yield Finding("ok", "python", found)
 
@@ -230,7 +229,7 @@ def check_file_system(warehouse: Warehouse, mounts: Path = Path("/proc/mounts"))
     """Its kind by the kernel's word, and what the warehouse needs of it by trying."""
     root = next(folder for folder in (warehouse.root, *warehouse.root.parents) if folder.exists()).resolve()
     place, kind = mount_of(root, mounts.read_text(encoding="utf-8")) if mounts.exists() else ("/", "unknown")
-    if kind in _DOUBTFUL:
+    if kind in _DOUBTFUL or kind.partition(".")[0] == "fuse":
         yield Finding(
             "warning",
             "file system",
@@ -344,28 +343,21 @@ def check_processes(warehouse: Warehouse, processes: Path = Path("/proc")) -> It
 
 def check_databases(warehouse: Warehouse) -> Iterator[Finding]:
     there = [database for database in (warehouse.working_database, warehouse.marts_database) if database.exists()]
-    found = []
+    at_once = Warehouse(replace(warehouse.settings, lock_wait_seconds=0))
+    failed = False
     for database in there:
-        # Waiting is for runs: a database that is held now is in use.
         try:
-            duckdb.connect(database, read_only=True, config={"threads": 1}).close()
-        except duckdb.IOException as error:
-            if "Could not set lock" in str(error):
-                found.append(Finding("warning", "databases", f"{database} is in use; look again after the run."))
+            with at_once.connect(database, read_only=True):
                 continue
-            found.append(_damaged(database, error))
-        except duckdb.Error as error:
-            found.append(_damaged(database, error))
-    yield from found
-    if not found:
+        except WarehouseError as error:
+            failed = True
+            said = str(error).rstrip(".")
+            remedy = (
+                "look again after the run" if "is held by" in said else "the next run sets it aside and rebuilds it"
+            )
+            yield Finding("warning", "databases", f"{said.partition(';')[0]}; {remedy}.")
+    if not failed:
         yield Finding("ok", "databases", f"{len(there)} of 2 are there and open")
-
-
-def _damaged(database: Path, error: duckdb.Error) -> Finding:
-    reason = str(error).splitlines()[0]
-    return Finding(
-        "warning", "databases", f"{database} does not open ({reason}); the next run sets it aside and rebuilds it."
-    )
 
 
 def check_leftovers(warehouse: Warehouse) -> Iterator[Finding]:
