@@ -24,6 +24,12 @@ run: $(SETUP) ## materialise an edition and show the release (EDITION=sample)
 dev: $(SETUP) ## start the Dagster UI and daemon on http://127.0.0.1 (PORT=3000)
 	@$(BIN)/python -m pipelines dev --port '$(PORT)'
 
+maintain: $(SETUP) ## delete old releases, runs and leftovers; what has landed stays
+	@$(BIN)/python -m pipelines maintain
+
+doctor: $(SETUP) ## check the installation, the warehouse and what a run needs
+	@$(BIN)/python -m pipelines doctor
+
 test: $(SETUP) ## run the tests
 	@$(BIN)/pytest
 
@@ -56,4 +62,4 @@ clean: ## remove .venv, caches and dbt's output; the warehouse and Dagster's his
 	rm -rf .venv .hypothesis .pytest_cache .mypy_cache .ruff_cache dbt_project/target dbt_project/logs *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run dev test test-faults lint format docs lock clean
+.PHONY: help setup run dev maintain doctor test test-faults lint format docs lock clean

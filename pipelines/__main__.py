@@ -188,6 +188,25 @@ def develop(settings: Settings, port: int) -> None:
     os.execv(command[0], [*command, "--host", "127.0.0.1", "--port", str(port)])  # noqa: S606
 
 
+def maintain(settings: Settings) -> int:
+    """Delete what has outlived its limits, mark dead runs as failed, and print what that freed; returns the exit code.
+
+    Raises:
+        WarehouseError: another process still writes after `LOCK_WAIT_SECONDS`.
+    """
+    import dagster as dg
+
+    from pipelines import maintenance, runs
+
+    prepare_dagster_home()
+    with dg.DagsterInstance.get() as instance:
+        for dead in runs.fail_dead_runs(instance, print):
+            _tell(instance, dead.run_id, settings)
+        freed = maintenance.maintain(Warehouse(settings), instance, print)
+    print(f"{maintenance.total(freed):,} bytes were freed.")
+    return 0
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command `python -m pipelines`; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m pipelines", description="Run the peer-review warehouse.")
@@ -196,12 +215,21 @@ def main(arguments: list[str] | None = None) -> int:
     running.add_argument("--edition", default="sample", help="an edition of the editions file, or all; default: sample")
     developing = commands.add_parser("dev", help="start the Dagster UI and daemon")
     developing.add_argument("--port", type=int, default=3000, help="where the UI is on 127.0.0.1; default: 3000")
+    commands.add_parser("maintain", help="delete what has outlived its limits; never what has landed")
+    examining = commands.add_parser("doctor", help="check the installation, the warehouse and what a run needs")
+    examining.add_argument("--deep", action="store_true", help="hash every landed file and every release too")
     given = parser.parse_args(arguments)
     load_dotenv(PROJECT_DIR / ".env")  # what the environment says already stays
     try:
         settings = Settings()
         if given.command == "run":
             return run(settings, given.edition)
+        if given.command == "maintain":
+            return maintain(settings)
+        if given.command == "doctor":
+            from pipelines import doctor
+
+            return doctor.main(settings, deep=given.deep)
         develop(settings, given.port)
     except (click.ClickException, WarehouseError, releases.ReleaseError) as error:
         print(f"Error: {error.format_message() if isinstance(error, click.ClickException) else error}", file=sys.stderr)

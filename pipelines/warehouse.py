@@ -102,8 +102,7 @@ class Warehouse:
             yield
         except filelock.Timeout:
             raise WarehouseError(
-                f"{_holder(file)} holds {file}; waited {wait:g} s to {purpose}. "
-                "Let it finish or end it, then run again."
+                f"{holder(file)} holds {file}; waited {wait:g} s to {purpose}. Let it finish or end it, then run again."
             ) from None
         except (OSError, duckdb.Error) as error:
             if said := _disk_trouble(error, self.root):
@@ -251,7 +250,7 @@ def _disk_trouble(error: OSError | duckdb.Error, root: Path) -> str | None:
     return f"{places[0] if places else root}: {os.strerror(code)}; {_REFUSALS[code]}"
 
 
-def _holder(lock: Path) -> str:
+def holder(lock: Path) -> str:
     """Which process holds a lock, as Linux tells in /proc; asking the kernel needs no file that could be stale."""
     try:
         status = lock.stat()
