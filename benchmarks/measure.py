@@ -93,15 +93,14 @@ class _Sampler(threading.Thread):
 def _tree(session: int) -> list[int]:
     """The processes of a session; a candidate starts one of its own."""
     found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                # After the command's name in brackets: state, parent, group, session.
-                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-            except (OSError, IndexError):
-                continue
-            if int(fields[3]) == session:
-                found.append(int(entry))
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            # After the command's name in brackets: state, parent, group, session.
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+        except (OSError, IndexError):
+            continue
+        if int(fields[3]) == session:
+            found.append(int(entry.name))
     return found
 
 
