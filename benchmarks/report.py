@@ -13,6 +13,7 @@ from typing import Any
 
 DOCS = Path(__file__).parent.parent / "docs"
 SAMPLE = "sample"
+SIZES = {"XS": "400 papers", "S": "20,000 papers", "M": "200,000 papers"}
 QUIET_LOAD = 1.0
 
 # What each candidate is, in the page's order.
@@ -161,11 +162,11 @@ def page(results: dict[str, Any]) -> str:
         marks.append("The machine was busy with other work meanwhile: times are too long, and ratios uncertain.")
     notice = "".join(f"\n> **Preliminary.** {mark}\n" for mark in marks)
     shapes = "\n".join(
-        f"| {size} | {given['editions']} | {given['papers']:,} | {given['reviews']:,} | {given['raw_bytes'] / 1e6:,.0f} | "
-        f"{given['text_bytes_per_review']:,} | {given['zstd_ratio_of_text']} |"
-        for size, given in inputs.items()
+        f"| {size} | {made['editions']} | {made['papers']:,} | {made['reviews']:,} | {made['raw_bytes'] / 1e6:,.0f} | "
+        f"{made['text_bytes_per_review']:,} | {made['zstd_ratio_of_text']} |"
+        for size, made in inputs.items()
     )
-    compared = [size for size in ("S", "M") if any(run["size"] == size for run in results["runs"])]
+    compared = [size for size in SIZES if any(run["size"] == size for run in results["runs"])]
     tables = "\n\n".join(f"### {size}\n\n{size_table(results, size)}" for size in compared)
     checks = "\n".join(f"* {check}" for check in results["checks"])
     versions = ", ".join(f"{name} {version}" for name, version in sorted(results["versions"].items()))
@@ -235,7 +236,7 @@ def chart(results: dict[str, Any]) -> str:
             "who": "this pipeline" if name in ("data_work", "whole") else "the limit" if "limit" in name else "peers",
         }
         for (name, size), row in medians(results).items()
-        if name in plain and size in ("S", "M")
+        if name in plain and size in SIZES
     ]
     order = list(plain.values())
     colours = altair.Scale(domain=["this pipeline", "the limit", "peers"], range=["#0072B2", "#009E73", "#999999"])
@@ -248,7 +249,7 @@ def chart(results: dict[str, Any]) -> str:
     labels = base.mark_text(align="left", dx=3).encode(text=altair.Text("CPU seconds:Q", format=".1f"))
     panels = [
         (bars + labels).transform_filter(f"datum.size == '{size}'").properties(width=420, title=title)
-        for size, title in (("S", "20,000 papers"), ("M", "200,000 papers"))
+        for size, title in SIZES.items()
         if any(row["size"] == size for row in rows)
     ]
     whole = altair.vconcat(*panels).resolve_scale(x="independent", y="independent").configure_view(stroke=None)
@@ -263,7 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     results = json.loads(given.results.read_text(encoding="utf-8"))
     print(f"\n{budget_table(results)}\n")
-    for size in ("S", "M"):
+    for size in SIZES:
         if any(run["size"] == size for run in results["runs"]):
             print(f"{size}\n{size_table(results, size)}\n")
     print(f"{other_table(results)}\n\nResults: {given.results}")

@@ -112,9 +112,7 @@ def same_marts(*, tables: tuple[str, ...] = limit.MARTS, database: bool = False,
     def check(bench: Bench, size: str, out: Path) -> str:
         expected = {table: bench.expect(size)[table] for table in tables}
         if not functions:
-            expected = {
-                table: without(print_, FUNCTION_COLUMNS.get(table, set())) for table, print_ in expected.items()
-            }
+            expected = {table: print_.without(FUNCTION_COLUMNS.get(table, ())) for table, print_ in expected.items()}
         left_out = {} if functions else FUNCTION_COLUMNS
         fingerprint.require_equal(expected, fingerprint.of_folder(out, tables, left_out), f"Parquet files, {size}")
         if database:
@@ -400,7 +398,7 @@ def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--large", action="store_true", help="M in full, twenty editions at M, L, the memory limits")
-    parser.add_argument("--sizes", nargs="+", help="only these: sample S M S20 M20 memory")
+    parser.add_argument("--sizes", nargs="+", help="only these: sample XS S M XS20 S20 M20 memory; XS is to try out")
     parser.add_argument("--only", nargs="+", choices=sorted(BY_NAME), help="only these candidates, at S and M")
     parser.add_argument("--runs", type=int, help="default: 3 at sample and S, 1 at M (3 with --large)")
     parser.add_argument("--data", type=Path, default=HERE / "data", help="where inputs are kept and scratch folders go")
@@ -421,19 +419,18 @@ def main(arguments: list[str] | None = None) -> int:
             ours.prepare_sample(out)
             environment = base_environment() | ours.environment(out)
             measure.run(run_pipeline(SAMPLE), environment=environment, folder=out, log=out / "log.txt")
-        if SAMPLE in sizes:
-            sample(bench, given.runs or 3)
-        if "S" in sizes:
-            compare(bench, "S", everything, given.runs or 3)
-        if "S20" in sizes:
-            twenty(bench, "S20", given.runs or (3 if given.large else 1), verify=True)
-        if "M" in sizes:
-            compare(bench, "M", at_m, given.runs or (3 if given.large else 1))
-        if "M20" in sizes:
-            twenty(bench, "M20", 1, verify=False)
-        if "memory" in sizes:
-            limited_memory(bench, "M", "1GB")
-            limited_memory(bench, "L", "2GB")
+        for size in sizes:
+            runs = given.runs or (3 if given.large or size in (SAMPLE, "XS", "S") else 1)
+            if size == SAMPLE:
+                sample(bench, runs)
+            elif size == "memory":
+                limited_memory(bench, "M", "1GB")
+                limited_memory(bench, "L", "2GB")
+            elif size.endswith("20"):
+                is_small = inputs.SIZES[size.removesuffix("20")] <= inputs.SIZES["S"]
+                twenty(bench, size, runs if is_small else 1, verify=is_small)
+            else:
+                compare(bench, size, at_m if size == "M" else everything, runs)
     except (Mismatch, measure.Failed) as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
