@@ -5,6 +5,7 @@ PORT ?= 3000
 PYTHON ?= python3.11
 BIN := .venv/bin
 SETUP := .venv/.complete
+BENCH_SETUP := .venv-bench/.complete
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-12s %s\n", $$1, $$2}'
@@ -57,9 +58,23 @@ lock: $(SETUP) ## resolve the dependencies anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	    --group dev pyproject.toml --output-file requirements.lock
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	    --group bench --constraint requirements.lock --output-file benchmarks/requirements.lock
+
+bench: $(SETUP) $(BENCH_SETUP) ## compare with bare DuckDB, polars, pandas, dlt and plain dbt (about 20 minutes)
+	@$(BIN)/python -m benchmarks.run $(BENCH)
+
+bench-large: $(SETUP) $(BENCH_SETUP) ## the same up to 1,000,000 papers; makes docs/performance.md
+	@$(BIN)/python -m benchmarks.run --large --page $(BENCH)
+
+$(BENCH_SETUP): benchmarks/requirements.lock
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+	    -r benchmarks/requirements.lock
+	@touch $@
 
 clean: ## remove .venv, caches and dbt's output; the warehouse and Dagster's history stay
-	rm -rf .venv .hypothesis .pytest_cache .mypy_cache .ruff_cache dbt_project/target dbt_project/logs *.egg-info
+	rm -rf .venv .venv-bench .hypothesis .pytest_cache .mypy_cache .ruff_cache dbt_project/target dbt_project/logs *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.PHONY: help setup run dev maintain doctor test test-faults lint format docs lock clean
+.PHONY: help setup run dev maintain doctor test test-faults lint format docs lock bench bench-large clean

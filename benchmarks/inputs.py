@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-SIZES = {"S": 20_000, "M": 200_000, "L": 1_000_000}
+SIZES = {"XS": 400, "S": 20_000, "M": 200_000, "L": 1_000_000}
 EDITIONS = 20
 VENUE, YEAR = "ICLR", 2026
 VENUE_ID = "ICLR.cc/2026/Conference"

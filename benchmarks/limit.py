@@ -17,9 +17,9 @@ from pathlib import Path
 
 import duckdb
 
+from benchmarks import functions as text_functions
 from benchmarks import inputs
 from benchmarks.inputs import Input
-from pipelines import text
 
 ROW_GROUP_ROWS = 16_384
 DATABASE = "peer_reviews.duckdb"
@@ -263,8 +263,7 @@ def run(given: list[Input], out: Path, *, database: bool = True, functions: bool
         _prepare(connection, given)
         plain_text, word_count, name_key = "null::varchar", "null::integer", "lower({})"
         if functions:
-            for name, returned in (("plain_text", "VARCHAR"), ("word_count", "INTEGER"), ("name_key", "VARCHAR")):
-                connection.create_function(name, getattr(text, name), ["VARCHAR"], returned)
+            text_functions.register(connection)
             plain_text, word_count, name_key = "plain_text({})", "word_count({})", "name_key({})"
 
         for mart, select in (("reviews", reviews_of), ("papers", papers_of)):

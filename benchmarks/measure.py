@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SAMPLE_SECONDS = 0.2
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Failed(Exception):
@@ -64,8 +63,7 @@ def run(
     if code:
         said = log.read_text(encoding="utf-8", errors="replace")[-3000:]
         raise Failed(f"{' '.join(command[:6])} ended with code {code}:\n{said}")
-    peak = max(sampler.peak, usage.ru_maxrss * 1024)
-    return Measured(wall, usage.ru_utime + usage.ru_stime, peak, sampler.temporary_peak, load)
+    return Measured(wall, usage.ru_utime + usage.ru_stime, sampler.peak, sampler.temporary_peak, load)
 
 
 class _Sampler(threading.Thread):
@@ -80,7 +78,10 @@ class _Sampler(threading.Thread):
     def run(self) -> None:
         rounds = 0
         while not self.done.wait(SAMPLE_SECONDS):
-            self.peak = max(self.peak, sum(map(_resident, _tree(self.pid))))
+            # A high-water mark also knows what was between two samples. (`ru_maxrss` would do, but it counts from
+            # before `exec`, when the process was a copy of the runner.)
+            sizes = [_resident(pid) for pid in _tree(self.pid)]
+            self.peak = max([self.peak, sum(now for now, _ in sizes), *(most for _, most in sizes)])
             rounds += 1
             if self.temporary and rounds % 5 == 0:
                 self.temporary_peak = max(self.temporary_peak, _size(self.temporary))
@@ -93,23 +94,29 @@ class _Sampler(threading.Thread):
 def _tree(session: int) -> list[int]:
     """The processes of a session; a candidate starts one of its own."""
     found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                # After the command's name in brackets: state, parent, group, session.
-                fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
-            except (OSError, IndexError):
-                continue
-            if int(fields[3]) == session:
-                found.append(int(entry))
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            # After the command's name in brackets: state, parent, group, session.
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+        except (OSError, IndexError):
+            continue
+        if int(fields[3]) == session:
+            found.append(int(entry.name))
     return found
 
 
-def _resident(pid: int) -> int:
+def _resident(pid: int) -> tuple[int, int]:
+    """Resident bytes of a process: now, and at most so far."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
-    except (OSError, IndexError):
-        return 0
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0, 0
+    found = {
+        name: int(value.split()[0]) * 1024
+        for name, _, value in (line.partition(":") for line in lines)
+        if "kB" in value
+    }
+    return found.get("VmRSS", 0), found.get("VmHWM", 0)
 
 
 def _size(folder: Path) -> int:

@@ -26,6 +26,11 @@ def prepare(folder: Path, given: list[Input]) -> None:
     (folder / "editions.yaml").write_text(inputs.editions_yaml(given), encoding="utf-8")
 
 
+def prepare_sample(folder: Path) -> None:
+    """Make a folder for a run of the built-in sample, with the editions file that the project ships."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """The environment of a run in such a folder."""
     ours = {
@@ -35,7 +40,8 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "DO_NOT_TRACK": "1",
     }
     editions = folder / "editions.yaml"
-    return os.environ | ours | ({"EDITIONS_FILE": str(editions)} if editions.exists() else {}) | more
+    # An empty variable means the file that the project ships.
+    return os.environ | ours | {"EDITIONS_FILE": str(editions) if editions.exists() else ""} | more
 
 
 def release(folder: Path) -> Path:
@@ -46,7 +52,7 @@ def release(folder: Path) -> Path:
     return max((warehouse / "candidates").glob("[0-9]*")) / "release"
 
 
-def _land(edition_ids: list[str] | None = None) -> None:
+def _land() -> None:
     from pipelines import landing
     from pipelines.editions import load_editions
     from pipelines.settings import Settings
@@ -79,7 +85,7 @@ def _data_work(folder: Path) -> None:
         command += ["--project-dir", str(settings.dbt_project_dir), "--profiles-dir", str(settings.dbt_project_dir)]
         # The project's own target folder keeps dbt's parsed project, as in a run.
         command += ["--log-path", str(folder / "logs"), "--no-use-colors"]
-        variables = os.environ | modelled.environment(settings)
+        variables = os.environ | modelled.environment(settings, releases.released_database(warehouse))
         done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         (folder / "dbt.log").write_text(done.stdout, encoding="utf-8")
         if done.returncode:
