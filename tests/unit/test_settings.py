@@ -98,4 +98,5 @@ def test_the_example_lists_every_variable() -> None:
     read |= set(re.findall(r'environ(?:\.get\(|\[)"([A-Z_]+)"', code))
     read |= set(re.findall(r'getenv\("([A-Z_]+)"', code))
     assert read >= {"WAREHOUSE_DIR", "RELEASES_KEPT", "DUCKDB_MEMORY_LIMIT", "DAGSTER_HOME"}
-    assert read <= listed
+    # What the pipeline tells its own child process is no setting.
+    assert read - {"RELEASED_DATABASE"} <= listed

@@ -10,8 +10,11 @@ snapshots as (
 
     select
         edition_id,
-        md5(string_agg(to_json(snapshots)::varchar, '' order by snapshot_number)) as hash
-    from {{ ref('stg_snapshots') }} as snapshots
+        string_agg(
+            concat_ws(' ', snapshot_number, source, snapshot_id, coalesce(as_of_at::varchar, '-'), row_count), ', '
+            order by snapshot_number
+        ) as description
+    from {{ ref('stg_snapshots') }}
     group by edition_id
 
 ),
@@ -48,7 +51,7 @@ fingerprints as (
     select
         editions.edition_id,
         md5(concat_ws(
-            '|', to_json(editions), snapshots.hash, coalesce(paper_rows.hash, 0), coalesce(review_rows.hash, 0)
+            '|', to_json(editions), snapshots.description, coalesce(paper_rows.hash, 0), coalesce(review_rows.hash, 0)
         )) as fingerprint
     from editions
     inner join snapshots on editions.edition_id = snapshots.edition_id
