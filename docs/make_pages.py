@@ -104,6 +104,8 @@ def reliability_page() -> str:
     """`docs/reliability.md`, with the figures between its marks as `docs/reliability.json` has them."""
     before, _, rest = RELIABILITY.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
+    if not FAULTS.exists():
+        return before + BEGIN + "\nNone yet: `make test-faults` writes them.\n\n" + END + after
     made = json.loads(FAULTS.read_text(encoding="utf-8"))
     columns = ("tests", "failed", "skipped", "injected", "recovered", "rows_lost", "reads", "wrong_reads")
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
