@@ -113,7 +113,7 @@ def reliability_page() -> str:
         f"The {made['set']} set, {made['made_at']}, {made['seconds'] / 60:.0f} minutes on {made['cores']} cores"
         f" ({made['system']}; {versions}).",
         "",
-        "| area | tests | failed | skipped | faults injected | recoveries | rows lost | reads meanwhile | wrong reads |",
+        "| area | tests | failed | skipped | faults injected | recoveries | rows lost | reads beside | wrong reads |",
         "|---|---|---|---|---|---|---|---|---|",
         *(
             f"| {name} | {' | '.join(f'{figures[column]:,}' for column in columns)} |"
