@@ -104,6 +104,8 @@ def reliability_page() -> str:
     """`docs/reliability.md`, with the figures between its marks as `docs/reliability.json` has them."""
     before, _, rest = RELIABILITY.read_text(encoding="utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
+    if not FAULTS.exists():
+        return before + BEGIN + "\nNone yet: `make test-faults` writes them.\n\n" + END + after
     made = json.loads(FAULTS.read_text(encoding="utf-8"))
     columns = ("tests", "failed", "skipped", "injected", "recovered", "rows_lost", "reads", "wrong_reads")
     versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
@@ -111,8 +113,7 @@ def reliability_page() -> str:
         f"The {made['set']} set, {made['made_at']}, {made['seconds'] / 60:.0f} minutes on {made['cores']} cores"
         f" ({made['system']}; {versions}).",
         "",
-        "| area | tests | failed | skipped | faults injected | recoveries | rows lost | reads meanwhile "
-        "| wrong reads |",
+        "| area | tests | failed | skipped | faults injected | recoveries | rows lost | reads beside | wrong reads |",
         "|---|---|---|---|---|---|---|---|---|",
         *(
             f"| {name} | {' | '.join(f'{figures[column]:,}' for column in columns)} |"

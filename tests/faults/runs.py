@@ -4,6 +4,7 @@ Here belongs starting, watching and killing a run. What must be left of the ware
 """
 
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -122,7 +123,7 @@ class Place:
     def write_editions(self, *ids: str, **changes: object) -> None:
         editions = [
             {
-                "id": id_, "venue": "TEST", "year": int(id_[-4:]), "venue_id": VENUE_ID,
+                "id": id_, "venue": "TEST", "year": int(id_[-4:]), "venue_id": VENUE_ID.replace("2026", id_[-4:]),
                 "sources": [{"kind": "files", "path": str(self.upstream(id_))}],
             } | changes
             for id_ in ids
@@ -142,7 +143,9 @@ class Place:
 
     def news(self, edition_id: str = "test-2026") -> None:
         """The upstream shows ratings that it never showed before."""
-        papers = ten_papers()
+        year = edition_id[-4:]
+        # Of that year in every venue, invitation and number.
+        papers = json.loads(json.dumps(ten_papers()).replace("2026", year))
         number = next(self._number)
         for paper in papers:
             # Ids of its own in each edition, in the shape that the real ones have.
