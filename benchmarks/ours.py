@@ -44,6 +44,14 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return os.environ | ours | {"EDITIONS_FILE": str(editions) if editions.exists() else ""} | more
 
 
+def profile(log: str) -> str:
+    """The table of what each stage cost, which a run prints near its end; empty where it does not."""
+    lines = log.splitlines()
+    start = next((number for number, line in enumerate(lines) if line.startswith("stage ")), len(lines))
+    end = next((number for number in range(start, len(lines)) if not lines[number].strip()), len(lines))
+    return "\n".join(lines[start:end])
+
+
 def release(folder: Path) -> Path:
     """Where the marts of a run are: the current release, or else the newest candidate."""
     warehouse = folder / "warehouse"
@@ -81,7 +89,9 @@ def _data_work(folder: Path) -> None:
     with warehouse.writing("build the marts"):
         fingerprint = releases.inputs_fingerprint(warehouse)
         releases.begin_build(warehouse, whole=True)
-        command = [str(Path(sys.executable).parent / "dbt"), "build", "--exclude-resource-type", "unit_test"]
+        # As the asset `modelled` has it.
+        excluded = modelled._TESTED_ELSEWHERE.split()
+        command = [str(Path(sys.executable).parent / "dbt"), "build", "--exclude", *excluded]
         command += ["--project-dir", str(settings.dbt_project_dir), "--profiles-dir", str(settings.dbt_project_dir)]
         # The project's own target folder keeps dbt's parsed project, as in a run.
         command += ["--log-path", str(folder / "logs"), "--no-use-colors"]

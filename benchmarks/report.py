@@ -169,6 +169,7 @@ def page(results: dict[str, Any]) -> str:
     compared = [size for size in SIZES if any(run["size"] == size for run in results["runs"])]
     tables = "\n\n".join(f"### {size}\n\n{size_table(results, size)}" for size in compared)
     checks = "\n".join(f"* {check}" for check in results["checks"])
+    profiles = "\n".join(f"{size}:\n\n```\n{table}\n```\n" for size, table in results["profiles"].items() if table)
     versions = ", ".join(f"{name} {version}" for name, version in sorted(results["versions"].items()))
     return f"""<!-- Made by benchmarks/report.py from a results file; `make bench-large` makes it anew. -->
 # Performance
@@ -201,6 +202,11 @@ before each run: {min(loads):.1f} to {max(loads):.1f}, median {median(loads):.1f
   marts; "tuned" is Parquet between its steps, pages of rows and as many processes as cores. The plain dbt project keeps
   wide staging tables, de-duplicates by window, and exports by a hook.
 
+## Where our time goes
+
+What a whole run prints at its end, of the last run at each size.
+
+{profiles}
 ## Other runs
 
 {other_table(results)}

@@ -51,6 +51,7 @@ class Bench:
     runs: list[dict[str, Any]] = field(default_factory=list)
     expected: dict[str, dict[str, Fingerprint]] = field(default_factory=dict)
     checks: list[str] = field(default_factory=list)
+    profiles: dict[str, str] = field(default_factory=dict)
 
     @contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -238,6 +239,8 @@ def compare(bench: Bench, size: str, names: list[str], runs: int) -> None:
                 if round_ == 0:
                     said = candidate.check(bench, size, out)
                     bench.checks.append(f"{name}, {size}: {said}")
+                if name == "whole":
+                    bench.profiles[size] = ours.profile((out / "log.txt").read_text(encoding="utf-8"))
                 bench.note(name, size, measured)
 
 
@@ -254,6 +257,7 @@ def sample(bench: Bench, runs: int) -> None:
             bench.note("imports", SAMPLE, measured)
             measured = measure.run(run_pipeline(SAMPLE), environment=environment, folder=out, log=log)
             bench.note("whole", SAMPLE, measured)
+            bench.profiles[SAMPLE] = ours.profile(log.read_text(encoding="utf-8"))
             before = state(out / "warehouse")
             measured = measure.run(run_pipeline(SAMPLE), environment=environment, folder=out, log=log)
             bench.note("nothing_new", SAMPLE, measured)
@@ -444,6 +448,7 @@ def main(arguments: list[str] | None = None) -> int:
         "versions": versions(),
         "inputs": {size: describe(bench, size) for size in measured},
         "checks": bench.checks,
+        "profiles": bench.profiles,
         "runs": bench.runs,
     }
     file = given.results or HERE / "results" / f"{started:%Y%m%dT%H%M%SZ}.json"

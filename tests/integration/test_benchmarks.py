@@ -18,9 +18,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two editions of 60 papers."""
+    """Two editions of 200 papers, some without reviews."""
     folder = tmp_path_factory.mktemp("raw")
-    generate.write_editions(120, 2, folder)
+    generate.write_editions(400, 2, folder)
     return folder
 
 
@@ -41,7 +41,7 @@ def ours(raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def expected(ours: Path) -> dict[str, Fingerprint]:
     found = fingerprint.of_folder(ours, limit.MARTS)
     assert {name for name, of_table in found.items() if of_table.rows} == set(run.FILLED)
-    assert found["papers"].rows == 120
+    assert found["papers"].rows == 400
     return found
 
 
