@@ -46,7 +46,7 @@ def _rows() -> Groups:
 def _previous() -> Groups:
     return {
         "volume": [
-            expect.holds("is_present", "every edition of the previous release should be in this one", "warning"),
+            expect.holds("is_present", "every edition of the previous release must be in this one"),
         ],
     }
 

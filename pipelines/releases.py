@@ -21,7 +21,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -727,10 +727,11 @@ def row_counts(warehouse: Warehouse) -> dict[str, int]:
         return {name: _rows(connection, f"select count(*) as rows from {name}")[0]["rows"] for name in names}
 
 
-def previous_rows(warehouse: Warehouse) -> dict[str, dict[str, int]] | None:
+def previous_rows(warehouse: Warehouse, edition_ids: Collection[str]) -> dict[str, dict[str, int]] | None:
     """Rows of each mart and edition in the current release (`*` for a mart that spans editions).
 
-    None where there is none, or where it is synthetic: the first real release has nothing to be compared with.
+    Only of these editions: one that was taken out of the editions file need not be in the next release. None where
+    there is none, or where it is synthetic: the first real release has nothing to be compared with.
     """
     current = current_id(warehouse)
     stands = current is not None and (warehouse.releases / current / "manifest.json").exists()
@@ -741,8 +742,9 @@ def previous_rows(warehouse: Warehouse) -> dict[str, dict[str, int]] | None:
     for file in manifest["files"]:
         path = Path(file["path"])
         if path.suffix == ".parquet":
-            is_split = path.parent.name != ""
-            rows.setdefault(path.parent.name or path.stem, {})[path.stem if is_split else "*"] = file["rows"]
+            edition_id = path.stem if path.parent.name else "*"
+            if edition_id == "*" or edition_id in edition_ids:
+                rows.setdefault(path.parent.name or path.stem, {})[edition_id] = file["rows"]
     return rows
 
 

@@ -48,7 +48,7 @@ def candidate_asset(parts: Parts, marts: list[dg.AssetKey]) -> dg.AssetsDefiniti
             verdict = parts.run_gate(
                 built.release,
                 warehouse=parts.warehouse,
-                previous=releases.previous_rows(parts.warehouse),
+                previous=releases.previous_rows(parts.warehouse, parts.editions.ids),
                 data_docs=built.data_docs,
             )
             releases.seal(built, verdict.model_dump(mode="json"))

@@ -388,14 +388,14 @@ def test_authors_are_compared_only_over_the_same_editions(tmp_path: Path, wareho
     assert other["volume"].passed
 
 
-def test_an_edition_that_is_gone_is_a_warning(tmp_path: Path, warehouse: Warehouse) -> None:
+def test_a_release_never_loses_an_edition(tmp_path: Path, warehouse: Warehouse) -> None:
     candidate = write_candidate(tmp_path / "candidate")
 
     volume = check(candidate, warehouse, "editions", "volume", previous={"papers": {"iclr-2020": 9, "iclr-2021": 50}})[
         "volume"
     ]
 
-    assert volume.severity == "warning"
+    assert volume.severity == "critical"
     assert "e.g. edition_id=iclr-2020" in volume.messages[0]
 
 

@@ -782,9 +782,12 @@ def test_promotion_prunes_as_the_settings_say(warehouse: Warehouse, publish: Pub
 
 
 def test_previous_rows_are_those_of_the_current_release(warehouse: Warehouse, publish: Publish) -> None:
-    assert releases.previous_rows(warehouse) is None
+    assert releases.previous_rows(warehouse, ["test-2025", "test-2026"]) is None
     publish(FIRST)
-    assert releases.previous_rows(warehouse) == {
+    taken_out = releases.previous_rows(warehouse, ["test-2026"])
+    assert taken_out is not None
+    assert taken_out["reviews"] == {"test-2026": 3}
+    assert releases.previous_rows(warehouse, ["test-2025", "test-2026"]) == {
         "authors": {"*": 1},
         "edition_figures": {"test-2025": 0, "test-2026": 2},
         "editions": {"*": 2},

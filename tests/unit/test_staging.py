@@ -15,7 +15,7 @@ from pipelines.contracts import HUB_DATASET, ContractError
 from pipelines.editions import Edition
 from pipelines.landing import LandingError, sha256
 from pipelines.staging import Staged, stage
-from pipelines.warehouse import Warehouse
+from pipelines.warehouse import Warehouse, WarehouseError
 from tests.conftest import Land
 from tests.hub_files import (
     editions_of,
@@ -296,10 +296,10 @@ def test_a_rebuilt_working_database_holds_every_landed_edition(
     assert any(".damaged-" in line for line in said) is (loss == "damaged")
 
 
-def test_a_rebuild_that_fails_half_way_is_done_again(
+def test_an_edition_that_cannot_be_staged_again_holds_up_no_other(
     warehouse: Warehouse, land: Land, landed_and_staged: Stage, tmp_path: Path
 ) -> None:
-    """Else the editions that it had not come to would silently be missing from the next release."""
+    """The gate then keeps a release without it from being published; it comes back once it can be staged."""
     paths = [write_hub_file(tmp_path / f"{name}.parquet", ten_papers()) for name in "abc"]
     first, second, third = (files_edition(path, f"{path.stem}-2026") for path in paths)
     landed_and_staged(first)
@@ -310,15 +310,13 @@ def test_a_rebuild_that_fails_half_way_is_done_again(
     whole = file.read_bytes()
     file.chmod(0o644)
     os.truncate(file, 100)
-    with pytest.raises(LandingError, match="is not the file that landed"):
-        landed_and_staged(third, first, second)
+    (lost,) = landed_and_staged(third, first, second).lost_editions
+    assert lost.startswith("b-2026: ")
+    assert "is not the file that landed" in lost
+    assert raw(warehouse, "select edition_id from raw.editions order by 1") == [("a-2026",), ("c-2026",)]
     file.write_bytes(whole)
-    landed_and_staged(third, first, second)
-    assert [edition_id for (edition_id,) in raw(warehouse, "select edition_id from raw.editions order by 1")] == [
-        "a-2026",
-        "b-2026",
-        "c-2026",
-    ]
+    landed_and_staged(second, first, third)
+    assert raw(warehouse, "select count(*) from raw.editions") == [(3,)]
 
 
 def test_a_failure_while_writing_leaves_what_was_staged(
@@ -334,7 +332,7 @@ def test_a_failure_while_writing_leaves_what_was_staged(
 
     with monkeypatch.context() as patch:
         patch.setattr(staging, "_replace_hub_view", fail)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(WarehouseError, match=r"Could not stage test-2026: .*No space left on device; make room"):
             landed_and_staged(edition)
     for table in ("snapshots", "files", "hub_rows", "hub_dataset"):
         assert set(raw(warehouse, f"select distinct snapshot_id from raw.{table}")) == {(first.snapshot_ids["files"],)}
