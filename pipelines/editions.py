@@ -18,6 +18,9 @@ EditionId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_l
 SourceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 
 
+_LISTED = 10  # mistakes that one message names
+
+
 class EditionsError(click.ClickException):
     """A mistake in the editions file, in one sentence; Dagster's and our own CLI print it without a traceback."""
 
@@ -272,7 +275,9 @@ def load_editions(file: Path) -> Editions:
     try:
         editions = Editions.model_validate(given)
     except ValidationError as error:
-        raise EditionsError(f"{file}: {'; '.join(_explain(given, mistake) for mistake in error.errors())}.") from None
+        mistakes = [_explain(given, mistake) for mistake in error.errors()]
+        more = [f"and {len(mistakes) - _LISTED} more mistakes"] if len(mistakes) > _LISTED else []
+        raise EditionsError(f"{file}: {'; '.join(mistakes[:_LISTED] + more)}.") from None
     return editions.model_copy(
         update={"editions": [_with_absolute_paths(edition, file.parent) for edition in editions.editions]}
     )

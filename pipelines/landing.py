@@ -123,8 +123,10 @@ class Snapshot:
         """Compare every file with the size and sha256 it landed with.
 
         Raises:
-            LandingError: a file is missing or differs.
+            LandingError: a file is missing or differs, or something here is a link to elsewhere.
         """
+        if self.folder.is_symlink():
+            raise LandingError(f"{self.folder} is a link, which snapshots never are. Remove it and run again.")
         for file, path in zip(self.record.files, self.paths(), strict=True):
             if (
                 not path.is_file()
