@@ -116,7 +116,8 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
         lost: list[str] = []
         if rebuilding.exists() or not _has_this_layout(warehouse):
             warehouse.working_database.unlink(missing_ok=True)
-        if not warehouse.working_database.exists():
+        is_new = not warehouse.working_database.exists()
+        if is_new:
             rebuilding.touch()
             others = [other for other in editions.editions if other.id != edition.id and _has_landed(warehouse, other)]
             for other in others:
@@ -128,7 +129,14 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
                     log(f"It cannot be staged: {lost[-1]}")
             # Before the edition itself, which may fail and would have all others staged again each time.
             rebuilding.unlink()
-        staged = _stage(edition, warehouse, _current(edition, warehouse))
+        try:
+            staged = _stage(edition, warehouse, _current(edition, warehouse))
+        except (ContractError, landing.LandingError, RecordsError):
+            if is_new:
+                # What stood there before, so that the failure costs the release nothing.
+                with suppress(ContractError, landing.LandingError, RecordsError, duckdb.Error):
+                    _stage(edition, warehouse, _last_sound(edition, warehouse, lambda message: None))
+            raise
         return replace(staged, lost_editions=lost)
 
 

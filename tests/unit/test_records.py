@@ -144,6 +144,46 @@ def test_any_object_becomes_text_that_every_reader_can_take(
     assert len(values([record])) == 1
 
 
+@pytest.mark.parametrize("depth", [70, 600, 5_000, 100_000])
+def test_a_line_that_nests_too_deep_is_set_aside_alone(tmp_path: Path, depth: int) -> None:
+    good, bad, other = lines(tmp_path, b'{"id": "a"}\n{"a":' + b"[" * depth + b"]" * depth + b'}\n{"id": "b"}\n')
+
+    assert (good.problem, other.problem) == (None, None)
+    assert bad.problem == "the record is nested more than 64 levels deep"
+
+
+def test_a_huge_number_is_kept_as_its_digits(tmp_path: Path) -> None:
+    digits = b"7" * 5_000
+
+    assert values(lines(tmp_path, b'{"n": ' + digits + b', "m": 1e999, "k": 3}\n')) == [
+        {"n": digits.decode(), "m": "1e999", "k": 3}
+    ]
+    assert notes(tmp_path, b'{"notes": [{"id": "a", "number": ' + digits + b"}]}") == [
+        {"id": "a", "number": digits.decode()}
+    ]
+
+
+def test_of_a_doubled_key_the_last_value_counts(tmp_path: Path) -> None:
+    assert values(lines(tmp_path, b'{"id": "a", "x": {"y": 1, "y": 2}, "id": "b"}\n')) == [{"id": "b", "x": {"y": 2}}]
+
+
+def test_what_was_mended_is_said(tmp_path: Path) -> None:
+    body = b'{"a": "\\u0000"}\n{"a": "\\ud835"}\n{"a": "\\\\u0000"}\n{"a": NaN}\n'
+
+    assert [record.is_mended for record in lines(tmp_path, body)] == [True, True, False, False]
+
+
+def test_a_line_or_file_beyond_the_limit(tmp_path: Path) -> None:
+    body = b'{"id": "a"}\n{"id": "' + b"x" * 200 + b'"}\n{"id": "b"}'
+
+    good, bad, last = read_records("paper_copilot", write(tmp_path, body), 100)
+
+    assert (good.problem, last.problem) == (None, None)
+    assert bad.problem == "the line is longer than MAX_BATCH_BYTES=100 allows"
+    with pytest.raises(RecordsError, match=r"0\.json has 223 bytes, more than MAX_BATCH_BYTES=100 allows"):
+        list(read_records("openreview", write(tmp_path, b'{"notes": []}' + b" " * 210), 100))
+
+
 # OpenReview
 
 

@@ -319,6 +319,41 @@ def test_an_edition_that_cannot_be_staged_again_holds_up_no_other(
     assert raw(warehouse, "select count(*) from raw.editions") == [(3,)]
 
 
+@pytest.mark.parametrize("which", ["staged", "other"])
+def test_after_a_loss_the_last_snapshot_that_obeys_its_contract_is_staged(
+    warehouse: Warehouse, land: Land, landed_and_staged: Stage, tmp_path: Path, which: str
+) -> None:
+    """As before the loss: a snapshot that broke the contract never got in, and what stood there comes back."""
+    paths = [write_hub_file(tmp_path / f"{name}.parquet", ten_papers()) for name in "ab"]
+    first, second = (files_edition(path, f"{path.stem}-2026") for path in paths)
+    landed_and_staged(first, second)
+    landed_and_staged(second, first)
+    write_hub_file(paths[0], [{**hub_row(), "year": "2026"}], schema_with(year=pa.string()))
+    land(first)
+    warehouse.working_database.unlink()
+    if which == "staged":
+        with pytest.raises(ContractError, match="column 'year'"):
+            stage(first, editions_of(first, second), warehouse=warehouse, log=print)
+    else:
+        assert stage(second, editions_of(first, second), warehouse=warehouse, log=print).lost_editions == []
+    query = "select edition_id, count(*) from raw.hub_dataset group by 1 order by 1"
+    assert raw(warehouse, query) == [("a-2026", 10), ("b-2026", 10)]
+
+
+def test_nul_is_replaced_wherever_the_texts_are_read(
+    warehouse: Warehouse, landed_and_staged: Stage, edition: Edition, upstream: Path
+) -> None:
+    review = hub_review("rev1", summary="a\0b", reviewer="x\0y")
+    write_hub_file(
+        upstream, [hub_row(1, title="t\0u", abstract="v\0w", authors=["A\0da", None], reviews=[review, None])]
+    )
+    landed_and_staged(edition)
+    (row,) = raw(warehouse, "select title, abstract, authors, reviews[1].summary, reviews[2] from raw.hub_dataset")
+    assert row == ("t\ufffdu", "v\ufffdw", ["A\ufffdda", None], "a\ufffdb", None)
+    (row,) = raw(warehouse, "select title, authors, reviews[1].reviewer from raw.hub_rows")
+    assert row == ("t\ufffdu", ["A\ufffdda", None], "x\ufffdy")
+
+
 def test_a_failure_while_writing_leaves_what_was_staged(
     warehouse: Warehouse, landed_and_staged: Stage, edition: Edition, upstream: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
