@@ -35,6 +35,10 @@ NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
 _LOCKED = re.compile(r"Could not set lock on file.*?(?:PID (?P<pid>\d+)|$)", re.DOTALL)
 
 
+# What DuckDB says when a file that it could open is not what it wrote: cut, or with a block whose checksum is wrong.
+_UNREADABLE = re.compile(r"Corrupt database file|checksum|Could not read enough bytes|[Dd]eserializ")
+
+
 class WarehouseError(Exception):
     """The warehouse cannot be used as asked; the message says why and what to do."""
 
@@ -139,8 +143,25 @@ class Warehouse:
         try:
             confine(connection, [self.root, self.landing, database.parent])
             yield connection
+        except duckdb.Error as error:
+            if self.distrust(database, error):
+                raise WarehouseError(
+                    f"{database} is damaged ({str(error).splitlines()[0]}); run again, a working database is then "
+                    "made anew from landing."
+                ) from None
+            raise
         finally:
             connection.close()
+
+    def distrust(self, database: Path, error: Exception) -> bool:
+        """Whether an error says that a database which opens cannot be read; leaves a mark for `set_aside_if_damaged`.
+
+        Only our own two databases are marked: nothing else can be made anew.
+        """
+        if database not in (self.working_database, self.marts_database) or not _UNREADABLE.search(str(error)):
+            return False
+        _mark(database).touch()
+        return True
 
     @contextmanager
     def memory(self, *folders: Path) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -163,21 +184,30 @@ class Warehouse:
         }
 
     def set_aside_if_damaged(self, database: Path, log: Callable[[str], None]) -> None:
-        """Move a database that does not open out of the way, so that a run can rebuild it. Call under the lock."""
+        """Move a database that cannot be opened or read out of the way, so that a run can rebuild it.
+
+        Call under the lock.
+
+        Raises:
+            WarehouseError: another process holds it, or the disk refuses to give it.
+        """
         if not database.exists():
             return
         try:
             with self.connect(database):
-                return
+                if not _mark(database).exists():
+                    return
         except WarehouseError as error:
-            if isinstance(error.__cause__, duckdb.Error) and _LOCKED.search(str(error.__cause__)):
+            cause = error.__cause__
+            if isinstance(cause, duckdb.Error) and (_LOCKED.search(str(cause)) or _disk_trouble(cause, self.root)):
                 raise
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         for file in (database, database.with_name(database.name + ".wal")):
             if file.exists():
                 aside = file.with_name(f"{file.name}.damaged-{stamp}")
                 file.rename(aside)
-                log(f"{file} does not open; it was set aside as {aside.name} and is rebuilt from landing.")
+                log(f"{file} is damaged; it was set aside as {aside.name} and is rebuilt from landing.")
+        _mark(database).unlink(missing_ok=True)
 
     def new_database(self, database: Path) -> None:
         """Create an empty database in the pinned storage format in place of any older one. Call under the lock."""
@@ -204,6 +234,11 @@ def confine(
     connection.execute("set enable_external_access = false")
     connection.execute(f"set allowed_configs = [{settings}]")
     connection.execute("set lock_configuration = true")
+
+
+def _mark(database: Path) -> Path:
+    """Stands beside a database that opened and could not be read."""
+    return database.with_name(f".{database.name}.damaged")
 
 
 def sql_string(value: object) -> str:

@@ -146,6 +146,8 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
                     releases.finish_build(warehouse, fingerprint)
             except Exception as error:
                 failure = error
+                for database in (warehouse.working_database, warehouse.marts_database):
+                    warehouse.distrust(database, error)
             imports.join()
             counts = releases.row_counts(warehouse)
         for event in events:

@@ -133,12 +133,8 @@ def test_a_run_makes_again_what_it_can(place: Place, tally: Tally, names: tuple[
     for name in names:
         DAMAGES[name](place)
         tally.injected += 1
-    before = State.of(place.warehouse)
-    run = place.complete()
-    assert "Traceback" not in run.text
-    assert nothing_lost(before, place.warehouse).current != before.current
-    tally.rows_lost += place.rows_lost(*BOTH)
-    assert tally.rows_lost == 0
+    # A cut that DuckDB meets only as it reads takes a second run.
+    heals(place, tally, second_run=any(name.endswith(" cut") and "log" not in name for name in names))
     tally.recovered += len(names)
     # Nothing that did not open is thrown away.
     if any("header flipped" in name for name in names):
@@ -155,17 +151,24 @@ def test_a_bit_of_a_database_flips_anywhere(place: Place, tally: Tally, database
     file = getattr(place.warehouse, f"{database}_database")
     overwrite(file, flipped(at := chance.random()))
     print(f"{file.name}: bit flipped at {at:.3f}")
-    before = State.of(place.warehouse)
     tally.injected += 1
+    heals(place, tally, second_run=True)
+    tally.recovered += 1
+
+
+def heals(place: Place, tally: Tally, *, second_run: bool) -> None:
+    """A run succeeds, or, where that may be, says in a sentence what is damaged and the next one succeeds."""
+    before = State.of(place.warehouse)
     run = place.run()
     assert "Traceback" not in run.text
     between = nothing_lost(before, place.warehouse)
     if run.process.returncode:
+        assert second_run, run.text[-4000:]
+        assert between == before
         place.complete()
     assert nothing_lost(between, place.warehouse).current != before.current
     tally.rows_lost += place.rows_lost(*BOTH)
     assert tally.rows_lost == 0
-    tally.recovered += 1
 
 
 @pytest.mark.parametrize(

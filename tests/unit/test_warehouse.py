@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from pipelines.warehouse import STORAGE_VERSION, Warehouse, WarehouseError, sql_string
@@ -185,6 +186,38 @@ def test_a_damaged_log_alone_sets_both_aside(warehouse: Warehouse) -> None:
     assert len(said) == 2
     assert not wal.exists()
     assert not database.exists()
+
+
+def test_a_database_that_opens_and_cannot_be_read_is_set_aside_by_the_next_run(warehouse: Warehouse) -> None:
+    database = warehouse.working_database
+    with warehouse.connect(database) as connection:
+        connection.execute("create table t as select hash(range) as n from range(1000000)")
+    whole = database.read_bytes()
+    middle = len(whole) // 2
+    database.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    # As far as DuckDB sees while it opens it, all is well.
+    warehouse.set_aside_if_damaged(database, pytest.fail)
+    with (
+        pytest.raises(WarehouseError, match=r"working\.duckdb is damaged .*; run again"),
+        warehouse.connect(database, read_only=True) as connection,
+    ):
+        connection.execute("select bit_xor(n) from t").fetchall()
+    said: list[str] = []
+    warehouse.set_aside_if_damaged(database, said.append)
+    assert not database.exists()
+    assert "was set aside" in said[0]
+    # The next one is a new one.
+    with warehouse.connect(database) as connection:
+        connection.execute("create table t as select 1 as n")
+    warehouse.set_aside_if_damaged(database, pytest.fail)
+
+
+def test_an_error_of_another_kind_casts_no_doubt_on_the_database(warehouse: Warehouse) -> None:
+    database = warehouse.working_database
+    with pytest.raises(duckdb.CatalogException), warehouse.connect(database) as connection:
+        connection.execute("select * from absent")
+    warehouse.set_aside_if_damaged(database, pytest.fail)
+    assert database.exists()
 
 
 def test_a_new_database_is_empty_and_in_the_pinned_format(warehouse: Warehouse) -> None:
