@@ -102,6 +102,10 @@ def _materialise(edition_ids: list[str], settings: Settings) -> list[Failure]:
                 run_config={"loggers": {"console": {}}},
                 raise_on_error=False,
             )
+        run = instance.get_run_by_id(run_id)
+        if run is not None and not run.is_finished:
+            # Interrupted before Dagster had begun, which then writes down no end.
+            instance.report_run_failed(run, "The run was interrupted.")
         if result is not None and result.success:
             _print_profile(result)
             return []
@@ -131,11 +135,13 @@ def _tell(instance: Any, run_id: str, settings: Settings, failed: list[Failure] 
     from pipelines import notifications, runs
     from pipelines.automation import failed_run
 
-    run = instance.get_run_by_id(run_id)
-    if not settings.notify_webhook_url or run is None:
+    if not settings.notify_webhook_url:
         return
-    instance.add_run_tags(run_id, {runs.TOLD_TAG: "launcher"})
-    message = failed_run(instance, run, Warehouse(settings))
+    if run := instance.get_run_by_id(run_id):
+        instance.add_run_tags(run_id, {runs.TOLD_TAG: "launcher"})
+        message = failed_run(instance, run, Warehouse(settings))
+    else:  # interrupted before Dagster knew of it
+        message = notifications.RunFailure(run_id, "refresh", None, [], releases.current_id(Warehouse(settings)))
     if failed:
         message = dataclasses.replace(message, failures=failed)
     print(notifications.notify(message, settings), file=sys.stderr)

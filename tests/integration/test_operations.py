@@ -324,6 +324,38 @@ def test_the_next_launcher_run_ends_and_tells_the_one_that_was_killed(
     assert second["text"].splitlines()[0].endswith("There is no release yet.")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "seconds", ["0.1", "3", "20"], ids=["before its run is known", "at its beginning", "in a step"]
+)
+def test_a_launcher_run_that_takes_too_long_ends_and_tells_so(
+    home: Path, tmp_path: Path, processes: list["subprocess.Popen[str]"], seconds: str
+) -> None:
+    with Webhook() as webhook, socket.create_server(("127.0.0.1", 0)) as silent:
+        (tmp_path / "editions.yaml").write_text(
+            "editions:\n  - {id: x-2026, venue: X, year: 2026, venue_id: X.cc/2026, sources: [{kind: files, "
+            f"url: 'http://127.0.0.1:{silent.getsockname()[1]}/papers.parquet'}}]}}\n"
+        )
+        launched = start(
+            processes,
+            *(sys.executable, "-m", "pipelines", "run", "--edition", "x-2026"),
+            EDITIONS_FILE=str(tmp_path / "editions.yaml"),
+            NOTIFY_WEBHOOK_URL=webhook.url,
+            RUN_SECONDS=seconds,
+            PYTHONPATH=str(PROJECT_DIR),
+        )
+        said, _ = launched.communicate(timeout=DEADLINE_SECONDS)
+    assert launched.returncode == 1
+    reason = f"it took longer than RUN_SECONDS={seconds} seconds and was stopped; raise it if that is too short."
+    assert said.splitlines()[-1] == f"Error: run: {reason}"
+    assert "Traceback (" not in said
+    (message,) = webhook.received
+    assert message["failures"] == [{"step": "run", "reason": reason}]
+    with dg.DagsterInstance.get() as instance:
+        assert all(run.is_finished for run in instance.get_runs())
+    assert list((home / "run_locks").iterdir()) == []
+
+
 LOCATION = """
 import dagster as dg
 from pipelines.automation import dead_runs_sensor
