@@ -164,7 +164,10 @@ def test_a_huge_number_is_kept_as_its_digits(tmp_path: Path) -> None:
 
 
 def test_of_a_doubled_key_the_last_value_counts(tmp_path: Path) -> None:
-    assert values(lines(tmp_path, b'{"id": "a", "x": {"y": 1, "y": 2}, "id": "b"}\n')) == [{"id": "b", "x": {"y": 2}}]
+    """DuckDB would take the first, so the text has it only once."""
+    (record,) = lines(tmp_path, b'{"id": "a", "x": {"y": 1, "y": 2}, "id": "b"}\n')
+
+    assert record.text == '{"id":"b","x":{"y":2}}'
 
 
 def test_what_was_mended_is_said(tmp_path: Path) -> None:

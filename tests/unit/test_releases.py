@@ -1,5 +1,6 @@
 """`pipelines/releases.py`, on small marts made by hand: nothing here needs dbt, Dagster or Great Expectations."""
 
+import html
 import os
 import re
 import shutil
@@ -417,6 +418,34 @@ def test_the_manifest_says_what_the_release_is_and_was_made_from(warehouse: Ware
     ):
         assert words in readme
     assert "synthetic" not in readme.lower()
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        "<script>alert(1)</script> & <b>",
+        "[a](javascript:alert(1)) ![b](http://127.0.0.1/p.png) <http://127.0.0.1>",
+        "`c` **d** _e_ ~~f~~ | g |\n# h\n---\n1. i",
+    ],
+)
+def test_a_message_is_shown_letter_by_letter(warehouse: Warehouse, said: list[str], evil: str) -> None:
+    """Messages of the gate quote values from outside, and many programs show README.md as a page."""
+    from markdown_it import MarkdownIt
+
+    make_marts(warehouse, {"test-2026": [6]})
+    candidate = releases.build_candidate(warehouse, said.append)
+    assert candidate is not None
+    releases.seal(candidate, PASSED | {"messages": [evil]})
+    releases.promote(warehouse, said.append)
+    readme = (warehouse.releases / candidate.release_id / "README.md").read_text()
+    page = (
+        MarkdownIt("commonmark")
+        .enable(["table", "strikethrough"])
+        .render(readme[readme.index("Warnings of the gate") :])
+    )
+    (item,) = re.findall(r"<li>(.*?)</li>", page, re.DOTALL)
+    assert "<" not in item
+    assert html.unescape(item) == " ".join(evil.split())
 
 
 def test_a_synthetic_release_says_so(warehouse: Warehouse, said: list[str], capsys: pytest.CaptureFixture[str]) -> None:
