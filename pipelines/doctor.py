@@ -365,7 +365,7 @@ def check_leftovers(warehouse: Warehouse) -> Iterator[Finding]:
     found = [
         (damaged, "set-aside database file(s)"),
         ([warehouse.candidates / ".building"], "half a candidate"),
-        (list((warehouse.root / ".tmp").glob("*")), "file(s) that DuckDB spilled"),
+        (list(warehouse.temporary.glob("duckdb_temp*")), "file(s) that DuckDB spilled"),
         ([path for path in warehouse.landing.glob("*/*/.incoming") if any(path.iterdir())], "partial download(s)"),
         ([warehouse.root / ".rebuilding"], "an unfinished rebuild, which the next run begins anew"),
     ]

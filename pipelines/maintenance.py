@@ -128,7 +128,7 @@ def _set_aside(warehouse: Warehouse, before: float) -> list[Path]:
 
 def _temporary(warehouse: Warehouse, before: float) -> list[Path]:
     """What DuckDB spilled before it was killed, and links that were never put in place."""
-    spilled = [path for path in (warehouse.root / ".tmp").glob("*") if _newest(path) < before]
+    spilled = [path for path in warehouse.temporary.glob("duckdb_temp*") if _newest(path) < before]
     links = [path for path in warehouse.root.glob(".*.new") if path.is_symlink()]
     return spilled + links
 

@@ -67,6 +67,9 @@ class Settings:
     gate_seconds: float = field(default_factory=lambda: _number("GATE_SECONDS", 3600))
     run_seconds: float = field(default_factory=lambda: _number("RUN_SECONDS", 21600))
     memory_limit: str = field(default_factory=lambda: os.environ.get("DUCKDB_MEMORY_LIMIT") or "4GB")
+    temp_dir: Path | None = field(
+        default_factory=lambda: _path("DUCKDB_TEMP_DIR", Path()) if os.environ.get("DUCKDB_TEMP_DIR") else None
+    )
     threads: int = field(default_factory=lambda: int(_number("DUCKDB_THREADS", os.cpu_count() or 2)))
     max_file_bytes: int = field(default_factory=lambda: int(_number("MAX_FILE_BYTES", 20 * 10**9)))
     max_unpacked_bytes: int = field(default_factory=lambda: int(_number("MAX_UNPACKED_BYTES", 20 * 10**9)))

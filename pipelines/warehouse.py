@@ -86,6 +86,11 @@ class Warehouse:
         return self.root / "peer_reviews.duckdb"
 
     @property
+    def temporary(self) -> Path:
+        """What DuckDB spills to disk; never more than a query needs."""
+        return self.settings.temp_dir or self.root / ".tmp"
+
+    @property
     def locks(self) -> Path:
         return self.root / ".locks"
 
@@ -179,7 +184,7 @@ class Warehouse:
         return {
             "memory_limit": self.settings.memory_limit,
             "threads": self.settings.threads,
-            "temp_directory": str(self.root / ".tmp"),
+            "temp_directory": str(self.temporary),
             **NO_EXTENSIONS,
         }
 

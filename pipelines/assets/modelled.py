@@ -118,6 +118,7 @@ def environment(settings: Settings, released: Path | None = None) -> dict[str, s
         "WAREHOUSE_DIR": str(settings.warehouse_dir),
         "DUCKDB_MEMORY_LIMIT": settings.memory_limit,
         "DUCKDB_THREADS": str(settings.threads),
+        "DUCKDB_TEMP_DIR": str(settings.temp_dir or ""),
         "DO_NOT_TRACK": "1",
     }
 
