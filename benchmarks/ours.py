@@ -87,7 +87,7 @@ def _data_work(folder: Path) -> None:
     for edition in editions.editions:
         staging.stage(edition, editions, warehouse=warehouse, log=print)
     with warehouse.writing("build the marts"):
-        fingerprint = releases.inputs_fingerprint(warehouse)
+        fingerprint, code = releases.inputs_fingerprint(warehouse), releases.code_fingerprint()
         releases.begin_build(warehouse, whole=True)
         # As the asset `modelled` has it.
         excluded = modelled._TESTED_ELSEWHERE.split()
@@ -100,7 +100,7 @@ def _data_work(folder: Path) -> None:
         (folder / "dbt.log").write_text(done.stdout, encoding="utf-8")
         if done.returncode:
             raise SystemExit(f"dbt build failed: {done.stdout[-2000:]}")
-        releases.finish_build(warehouse, fingerprint)
+        releases.finish_build(warehouse, fingerprint, code)
     releases.build_candidate(warehouse, print)
 
 

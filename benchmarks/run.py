@@ -301,6 +301,8 @@ def twenty(bench: Bench, size: str, runs: int, *, verify: bool) -> None:
                 expected = fingerprint.of_folder(out / "limit", limit.MARTS)
                 found = fingerprint.of_folder(ours.release(out), limit.MARTS)
                 fingerprint.require_equal(expected, found, f"one edition changed, {size}")
+                found = fingerprint.of_database(ours.release(out) / limit.DATABASE, limit.MARTS)
+                fingerprint.require_equal(expected, found, f"one edition changed, database, {size}")
                 bench.checks.append(f"one edition of twenty changed, {size}: {len(found)} tables equal")
             bench.note("twenty_one_changed", size, measured)
 

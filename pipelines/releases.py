@@ -16,11 +16,13 @@ import hashlib
 import itertools
 import json
 import os
+import platform
 import re
 import shutil
 import subprocess
 import sys
 import time
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -96,14 +98,18 @@ class Build:
     release_id: str | None = None
 
 
-# What decides the marts' content besides what is staged: the models and the functions that they call.
+# What decides the marts' content besides the landed bytes: how they are read, the models, the functions they call.
 _CODE = (
+    "pipelines/contracts.py",
+    "pipelines/records.py",
+    "pipelines/staging.py",
     "dbt_project/**/*.sql",
     "dbt_project/**/*.csv",
     "dbt_project/**/*.yml",
     "pipelines/text.py",
     "pipelines/dbt_functions.py",
 )
+_TEXT_LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "markdown-it-py", "pylatexenc")
 _NOT_CODE = ("target", "_unit_tests.yml")
 
 
@@ -123,7 +129,8 @@ def code_fingerprint() -> str:
         parts += [
             f"{name} {sha256(PROJECT_DIR / name)}" for name in names if not set(name.parts).intersection(_NOT_CODE)
         ]
-    parts += [f"{library} {metadata.version(library)}" for library in ("dbt-core", "duckdb", "pylatexenc")]
+    parts += [f"{library} {metadata.version(library)}" for library in _TEXT_LIBRARIES]
+    parts += [f"python {platform.python_version()}", f"unicode {unicodedata.unidata_version}"]
     parts += [f"row groups {ROW_GROUP_ROWS}", f"contract {CONTRACT_VERSION}"]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -150,15 +157,18 @@ def begin_build(warehouse: Warehouse, *, whole: bool) -> None:
             connection.execute("drop table if exists build")
 
 
-def finish_build(warehouse: Warehouse, inputs_sha256: str) -> None:
-    """Note that the marts are complete and tested, and what they were built from. Call under the writer lock."""
+def finish_build(warehouse: Warehouse, inputs_sha256: str, code_sha256: str) -> None:
+    """Note that the marts are complete and tested, and what they were built from. Call under the writer lock.
+
+    The hashes are those from before the build: the project's files may have changed while dbt was at work.
+    """
     with warehouse.connect(warehouse.working_database, read_only=True) as connection:
         query = "select edition_id, fingerprint, is_released from intermediate.int_edition_fingerprints order by 1"
         editions = connection.execute(query).fetchall()
     kept = [edition_id for edition_id, _, is_released in editions if is_released]
     build = Build(
         inputs_sha256=inputs_sha256,
-        code_sha256=code_fingerprint(),
+        code_sha256=code_sha256,
         editions={edition_id: fingerprint for edition_id, fingerprint, _ in editions},
         kept=kept,
         kept_from=current_id(warehouse) if kept else None,
@@ -170,7 +180,7 @@ def released_database(warehouse: Warehouse) -> Path | None:
     """The current release's database, if the build that has begun takes the text of what did not change from it."""
     with warehouse.connect(warehouse.working_database, read_only=True) as connection:
         takes = connection.execute("select count(*) > 0 from raw.released_editions").fetchall() == [(True,)]
-    return warehouse.database.resolve() if takes else None
+    return warehouse.releases / str(current_id(warehouse)) / DATABASE if takes else None
 
 
 def _release_of_this_code(warehouse: Warehouse) -> dict[str, Any] | None:
@@ -179,7 +189,7 @@ def _release_of_this_code(warehouse: Warehouse) -> dict[str, Any] | None:
     The database is hashed: one that rotted must not be read on into the next release.
     """
     current = current_id(warehouse)
-    if current is None or not (warehouse.releases / current / DATABASE).is_file():
+    if warehouse.settings.rebuild or current is None or not (warehouse.releases / current / DATABASE).is_file():
         return None
     try:
         manifest = read_manifest(warehouse.releases / current)
@@ -194,7 +204,9 @@ def _release_of_this_code(warehouse: Warehouse) -> dict[str, Any] | None:
 def is_settled(warehouse: Warehouse, inputs_sha256: str) -> bool:
     """Whether the build from these very inputs was already published, or found equal to a release that stands."""
     build = _build(warehouse)
-    if build is None or build.release_id is None or build.inputs_sha256 != inputs_sha256:
+    if warehouse.settings.rebuild or build is None or build.release_id is None:
+        return False
+    if build.inputs_sha256 != inputs_sha256:
         return False
     return (warehouse.releases / build.release_id).is_dir() and warehouse.database.exists()
 
@@ -205,8 +217,8 @@ def _build(warehouse: Warehouse) -> Build | None:
     try:
         with warehouse.connect(warehouse.marts_database, read_only=True) as connection:
             return Build(**json.loads(connection.execute("select description from build").fetchall()[0][0]))
-    except (duckdb.CatalogException, IndexError):
-        return None
+    except (duckdb.ProgrammingError, IndexError, TypeError, ValueError):
+        return None  # not built to the end, or by another version
 
 
 def _write_build(warehouse: Warehouse, build: Build) -> None:

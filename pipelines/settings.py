@@ -74,6 +74,7 @@ class Settings:
     max_file_bytes: int = field(default_factory=lambda: int(_number("MAX_FILE_BYTES", 20 * 10**9)))
     max_unpacked_bytes: int = field(default_factory=lambda: int(_number("MAX_UNPACKED_BYTES", 20 * 10**9)))
     max_batch_bytes: int = field(default_factory=lambda: int(_number("MAX_BATCH_BYTES", 256 * 10**6)))
+    rebuild: bool = field(default_factory=lambda: os.environ.get("REBUILD", "").lower() in {"1", "true", "yes"})
     releases_kept: int = field(default_factory=lambda: int(_number("RELEASES_KEPT", 5)))
     releases_grace_minutes: float = field(default_factory=lambda: _number("RELEASES_GRACE_MINUTES", 5))
     leftovers_kept_days: float = field(default_factory=lambda: _number("LEFTOVERS_KEPT_DAYS", 7))

@@ -5,6 +5,7 @@ Here belongs where things are and who may touch them at a time. What is written 
 """
 
 import errno
+import hashlib
 import os
 import re
 import time
@@ -88,7 +89,10 @@ class Warehouse:
     @property
     def temporary(self) -> Path:
         """What DuckDB spills to disk; never more than a query needs."""
-        return self.settings.temp_dir or self.root / ".tmp"
+        if self.settings.temp_dir is None:
+            return self.root / ".tmp"
+        # A folder of its own: maintenance deletes what is old in it.
+        return self.settings.temp_dir / f"peer-review-warehouse-{hashlib.sha256(bytes(self.root)).hexdigest()[:8]}"
 
     @property
     def locks(self) -> Path:

@@ -149,7 +149,7 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
         failure = None
         with warehouse.writing("build the marts"), measured() as cost:
             warehouse.set_aside_if_damaged(warehouse.marts_database, context.log.warning)
-            fingerprint = releases.inputs_fingerprint(warehouse)
+            fingerprint, code = releases.inputs_fingerprint(warehouse), releases.code_fingerprint()
             if not context.is_subset and releases.is_settled(warehouse, fingerprint):
                 context.log.info("Nothing new is staged and no model changed: the release stands; the run ends here.")
                 return
@@ -162,7 +162,7 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
                 with ended_after(build.process, limit, what="dbt build", variable="DBT_BUILD_SECONDS"):
                     events.extend(build.stream())
                 if not context.is_subset:
-                    releases.finish_build(warehouse, fingerprint)
+                    releases.finish_build(warehouse, fingerprint, code)
             except Exception as error:
                 failure = error
                 for database in (warehouse.working_database, warehouse.marts_database):

@@ -23,6 +23,8 @@ from tests.conftest import Land
 from tests.hub_files import VENUE_ID, files_edition, ten_papers, write_hub_file
 from tests.unit.test_releases import PASSED, make_marts
 
+pytestmark = [pytest.mark.faults("disk use"), pytest.mark.slow]
+
 RUNS = 20
 MOST = 3
 
@@ -41,7 +43,6 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-@pytest.mark.slow
 def test_the_disk_use_of_releases_history_and_leftovers_stays_bounded(
     warehouse: Warehouse, instance: dg.DagsterInstance, land: Land, tmp_path: Path
 ) -> None:
@@ -97,7 +98,6 @@ for number in range(count):
 """
 
 
-@pytest.mark.slow
 @pytest.mark.faults_full
 def test_the_disk_use_of_twenty_whole_runs_stays_bounded(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     if "faults_full" not in (request.config.option.markexpr or ""):

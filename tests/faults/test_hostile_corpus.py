@@ -18,6 +18,7 @@ from pipelines.editions import Edition, Editions
 from pipelines.settings import Settings
 from pipelines.sources import FETCHERS, http
 from pipelines.warehouse import Warehouse, WarehouseError
+from tests.faults.conftest import Tally
 from tests.faults.hostile_files import VENUE_ID, Hostile, corpus, expected
 from tests.model_runs import ModelRun
 from tests.upstream_servers import Exchange, Seen, _Server
@@ -26,6 +27,8 @@ SEED = int(os.environ.get("HOSTILE_SEED", "20261130"))
 TOKEN = "eyJ.a-t0ken-of-a-test.s1gned"
 FILE_NAMES = {"files": "papers.parquet", "paper_copilot": "papers.jsonl", "conference_site": "events.json"}
 A_FEW = 12
+pytestmark = [pytest.mark.faults("hostile files"), pytest.mark.slow, pytest.mark.xdist_group("hostile files")]
+
 REFUSALS = (landing.LandingError, ContractError, WarehouseError)
 
 
@@ -187,14 +190,18 @@ def test_valid_files_are_accepted_and_nothing_in_them_is_set_aside(outcome: Outc
         assert set_aside == [], f"{name}: {outcome.landed[name].name}"
 
 
-def test_no_good_row_is_lost(outcome: Outcome) -> None:
+def lost_papers(outcome: Outcome) -> dict[str, list[str]]:
+    """Good papers of accepted files that are not in the marts, by their file."""
     published = dict(outcome.run.marts("select paper_id, title from papers"))
-    lost = {
+    return {
         f"{name}: {file.name}": missing
         for name, file in outcome.landed.items()
         if (missing := [id_ for id_ in file.good if published.get(id_) != f"Paper {id_}"])
     }
-    assert lost == {}
+
+
+def test_no_good_row_is_lost(outcome: Outcome) -> None:
+    assert lost_papers(outcome) == {}
     reviewed = dict(outcome.run.marts("select paper_id, count(*) from reviews group by 1"))
     few = {
         f"{name}: {file.name}": short
@@ -257,13 +264,17 @@ def test_no_text_of_the_marts_holds_what_breaks_readers(outcome: Outcome) -> Non
         assert marts(f"select count(*) from {table} where contains({text}, chr(0))") == [(0,)], f"{table}.{column}"
 
 
-def test_the_figures(outcome: Outcome, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_figures(outcome: Outcome, tally: Tally, capsys: pytest.CaptureFixture[str]) -> None:
+    lost = sum(map(len, lost_papers(outcome).values()))
+    tally.injected = len(outcome.places)
+    tally.recovered = len(outcome.places) - len(outcome.tracebacks)
+    tally.rows_lost = lost
     ((set_aside,),) = outcome.run.marts("select count(*) from quarantined_rows")
     ((mended,),) = outcome.run.marts("select count(*) from papers where contains(title || abstract, chr(65533))")
     with capsys.disabled():
         print(
             f"\nhostile corpus, seed {SEED}: {len(outcome.places)} files, {len(outcome.refused)} refused with one "
             f"sentence, {len(outcome.landed)} accepted, {set_aside} rows quarantined, {mended} papers mended, "
-            f"good rows lost = 0, tracebacks = {len(outcome.tracebacks)}"
+            f"good rows lost = {lost}, tracebacks = {len(outcome.tracebacks)}"
         )
     assert len(outcome.places) >= 200

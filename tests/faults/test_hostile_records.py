@@ -9,6 +9,9 @@ from tests.hub_files import VENUE_ID, files_edition, hub_review, hub_row, write_
 from tests.model_runs import ModelRun
 
 
+pytestmark = [pytest.mark.faults("hostile records"), pytest.mark.slow]
+
+
 def event(number: int, **changes: Any) -> dict[str, Any]:
     return {
         "id": number,

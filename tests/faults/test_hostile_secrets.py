@@ -18,7 +18,7 @@ from pipelines.settings import PROJECT_DIR
 from tests.openreview_server import _WithPost
 from tests.upstream_servers import Exchange, Seen, _Server
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.faults("secrets"), pytest.mark.slow, pytest.mark.xdist_group("secrets")]
 
 SECRETS = {
     "HF_TOKEN": "hf_PLANTEDhubTOKEN1x7Q",

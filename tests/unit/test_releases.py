@@ -162,7 +162,7 @@ def make_marts(warehouse: Warehouse, ratings: Ratings, *, is_synthetic: bool = F
                 """,
                 {"id": edition_id, "print": repr((given, is_synthetic))},
             )
-    releases.finish_build(warehouse, f"fingerprint of {sorted(ratings.items())}")
+    releases.finish_build(warehouse, f"fingerprint of {sorted(ratings.items())}", releases.code_fingerprint())
 
 
 def everything(folder: Path) -> dict[str, tuple[str, int]]:

@@ -40,6 +40,26 @@ review_rows as (
 
 ),
 
+author_rows as (
+
+    select
+        edition_id,
+        sum(hash(snapshot_id, row_number, item_number, name_key, profile_id, affiliation, problem, outcome)) as hash
+    from {{ ref('int_author_rows') }}
+    group by edition_id
+
+),
+
+discussion_rows as (
+
+    select
+        edition_id,
+        sum(hash(snapshot_id, row_number, note_id, problem, outcome)) as hash
+    from {{ ref('int_discussion_rows') }}
+    group by edition_id
+
+),
+
 released as (
 
     select * from {{ ref('stg_released_editions') }}
@@ -51,12 +71,15 @@ fingerprints as (
     select
         editions.edition_id,
         md5(concat_ws(
-            '|', to_json(editions), snapshots.description, coalesce(paper_rows.hash, 0), coalesce(review_rows.hash, 0)
+            '|', to_json(editions), snapshots.description, coalesce(paper_rows.hash, 0), coalesce(review_rows.hash, 0),
+            coalesce(author_rows.hash, 0), coalesce(discussion_rows.hash, 0)
         )) as fingerprint
     from editions
     inner join snapshots on editions.edition_id = snapshots.edition_id
     left join paper_rows on editions.edition_id = paper_rows.edition_id
     left join review_rows on editions.edition_id = review_rows.edition_id
+    left join author_rows on editions.edition_id = author_rows.edition_id
+    left join discussion_rows on editions.edition_id = discussion_rows.edition_id
 
 ),
 

@@ -250,8 +250,8 @@ text_lengths as (
 
 ),
 
--- Between sources, precedence decides; within one the fuller item wins: more text, then a rating, then a confidence,
--- then the fuller paper row, then the earlier item.
+-- Between sources, precedence decides; within one the fuller item wins: more text (of the Hub's), the newer version (of
+-- OpenReview's), then a rating, then a confidence, then the fuller paper row, then the earlier item.
 ranked as (
 
     select
@@ -262,8 +262,9 @@ ranked as (
         row_number() over (
             partition by checked.review_id
             order by
-                checked.reviews_priority, text_lengths.text_length desc nulls last, checked.rating_text is null,
-                checked.confidence_text is null, checked.paper_fullness_rank, checked.item_number, checked.row_number
+                checked.reviews_priority, text_lengths.text_length desc nulls last,
+                checked.modified_at desc nulls last, checked.rating_text is null, checked.confidence_text is null,
+                checked.paper_fullness_rank, checked.item_number, checked.row_number
         ) as overall_rank
     from checked
     left join text_lengths

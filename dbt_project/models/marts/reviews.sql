@@ -24,27 +24,46 @@ snapshots as (
 
 ),
 
--- The item of the Hub's that each review takes its texts from, where the Hub has it.
-hub_items as (
+-- The row of each source that a review takes its texts from, where the source has it.
+preferred_rows as (
 
     select
         review_id,
+        source,
         edition_id,
         snapshot_id,
         row_number,
         item_number
     from {{ ref('int_review_rows') }}
-    where source = 'hub_dataset' and problem is null and {{ is_changed('edition_id') }}
-    qualify row_number() over (partition by review_id order by overall_rank) = 1
+    where problem is null and source in ('hub_dataset', 'openreview') and {{ is_changed('edition_id') }}
+    qualify row_number() over (partition by review_id, source order by overall_rank) = 1
+
+),
+
+hub_items as (
+
+    select * from preferred_rows
+    where source = 'hub_dataset'
 
 ),
 
 openreview as (
 
-    select *
-    from {{ ref('stg_openreview__reviews') }}
-    where not is_deleted and {{ is_changed('edition_id') }}
-    qualify row_number() over (partition by review_id order by modified_at desc nulls last, row_number) = 1
+    select
+        notes.review_id,
+        notes.summary,
+        notes.strengths,
+        notes.weaknesses,
+        notes.questions,
+        notes.main_text
+    from {{ ref('stg_openreview__reviews') }} as notes
+    inner join preferred_rows
+        on
+            notes.edition_id = preferred_rows.edition_id
+            and notes.snapshot_id = preferred_rows.snapshot_id
+            and notes.row_number = preferred_rows.row_number
+            and notes.review_id = preferred_rows.review_id
+    where preferred_rows.source = 'openreview'
 
 ),
 

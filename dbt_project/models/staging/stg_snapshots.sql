@@ -4,7 +4,7 @@ with snapshots as (
 
 ),
 
-released_editions as (
+wanted_editions as (
 
     select edition_id from {{ ref('stg_editions') }}
 
@@ -20,7 +20,7 @@ renamed as (
         as_of_at,
         row_count
     from snapshots
-    where edition_id in (select edition_id from released_editions)
+    where edition_id in (select edition_id from wanted_editions)
 
 )
 
