@@ -8,7 +8,6 @@ import pytest
 from tests.hub_files import VENUE_ID, files_edition, hub_review, hub_row, write_hub_file
 from tests.model_runs import ModelRun
 
-
 pytestmark = [pytest.mark.faults("hostile records"), pytest.mark.slow]
 
 
