@@ -36,7 +36,7 @@ test: $(SETUP) ## run the tests
 
 test-faults: $(SETUP) ## inject every fault (half an hour) and put its figures into docs/reliability.md
 	@FAULTS_REPORT=docs/reliability.json $(BIN)/pytest tests/faults tests/integration/test_http_sources.py \
-	    -m 'faults or faults_full' --dist loadgroup
+	    -m 'faults or faults_full'
 	@$(BIN)/python docs/make_pages.py
 
 lint: $(SETUP) ## ruff, sqlfluff, the type checker, and the generated docs

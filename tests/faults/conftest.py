@@ -10,7 +10,7 @@ import os
 import platform
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -18,16 +18,9 @@ from typing import Any
 
 import pytest
 
-
-@dataclass
-class Tally:
-    """What one test did: `reads` are those of a reader beside it, `wrong_reads` failed or were not one release."""
-
-    injected: int = 0
-    recovered: int = 0
-    rows_lost: int = 0
-    reads: int = 0
-    wrong_reads: int = 0
+from tests.faults.reader import Reader
+from tests.faults.runs import Place, wait_until
+from tests.faults.tally import Tally
 
 
 @pytest.fixture
@@ -36,6 +29,26 @@ def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
     counted = Tally()
     yield counted
     request.node.user_properties.append(("tally", asdict(counted)))
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """Where whole runs happen: one edition, one release, and it is known how long a run takes."""
+    place = Place(tmp_path_factory.mktemp("runs"))
+    place.news()
+    place.complete()
+    return place
+
+
+@pytest.fixture
+def reader(place: Place, tmp_path: Path, tally: Tally) -> Iterator[Reader]:
+    """Reads from before the fault until after the recovery; none of its readings may be wrong."""
+    with Reader(place.root, tmp_path / "readings") as reader:
+        assert wait_until(lambda: reader.readings, 60)
+        yield reader
+    tally.reads, wrong = reader.judge()
+    tally.wrong_reads = len(wrong)
+    assert wrong == []
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,6 +1,7 @@
 """Whole runs as processes that can be killed at a chosen moment, in a copy of the project with a warehouse of its own.
 
-Here belongs starting, watching and killing a run. What must be left of the warehouse is in `state.py`.
+Here belongs starting, watching and killing a run, and the run after it. What must be left of the warehouse is in
+`state.py`.
 """
 
 import itertools
@@ -22,6 +23,8 @@ from pipelines import releases
 from pipelines.assets.modelled import prepared_project
 from pipelines.settings import PROJECT_DIR, Settings
 from pipelines.warehouse import Warehouse
+from tests.faults.state import State, nothing_lost
+from tests.faults.tally import Tally
 from tests.hub_files import VENUE_ID, ten_papers, write_hub_file
 
 STEPS = ("landed", "staged", "modelled", "candidate", "published")
@@ -211,6 +214,19 @@ class Place:
         assert run.process.returncode == 0, run.text[-4000:]
         self.seconds = max(self.seconds, time.monotonic() - began)
         return run
+
+
+def recover(place: Place, before: State, tally: Tally) -> None:
+    """The state right after a fault, then the next run, and what it made of it."""
+    tally.injected += 1
+    between = nothing_lost(before, place.warehouse)
+    place.complete()
+    after = nothing_lost(between, place.warehouse)
+    lost = place.rows_lost()
+    tally.rows_lost += lost
+    assert lost == 0
+    assert after.current != before.current
+    tally.recovered += 1
 
 
 # Whom a kill meets. Each gives back the dbt process that it left behind, if there is one.

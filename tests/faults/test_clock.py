@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipelines import releases
-from tests.faults.conftest import Tally
 from tests.faults.small import Small
 from tests.faults.state import State, nothing_lost
+from tests.faults.tally import Tally
 from tests.unit.test_releases import _IsDatetime
 
 pytestmark = pytest.mark.faults("clock")

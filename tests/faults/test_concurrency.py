@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from pipelines import releases
-from tests.faults.conftest import Tally
 from tests.faults.reader import Reader
 from tests.faults.runs import Place, Run, wait_until
 from tests.faults.state import State, nothing_lost
+from tests.faults.tally import Tally
 
-pytestmark = [pytest.mark.faults("concurrency"), pytest.mark.slow, pytest.mark.xdist_group("concurrency")]
+pytestmark = [pytest.mark.faults("concurrency"), pytest.mark.slow]
 
 FULL = pytest.mark.faults_full
 BOTH = ("test-2025", "test-2026")
@@ -23,7 +23,9 @@ from pipelines.definitions import defs
 
 now = datetime.datetime(2026, 12, 1, 5, 15, tzinfo=datetime.UTC)
 with dg.DagsterInstance.get() as instance:
-    context = dg.build_schedule_context(instance=instance, scheduled_execution_time=now)
+    context = dg.build_schedule_context(
+        instance=instance, repository_def=defs.get_repository_def(), scheduled_execution_time=now
+    )
     requests = defs.resolve_schedule_def("daily_refresh").evaluate_tick(context).run_requests
     assert requests
     for request in requests:

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from pipelines import releases
-from tests.faults.conftest import Tally
 from tests.faults.crash import in_child
 from tests.faults.small import Action, Small
 from tests.faults.state import State, nothing_lost
+from tests.faults.tally import Tally
 
-pytestmark = [pytest.mark.faults("crash points"), pytest.mark.slow, pytest.mark.xdist_group("crash points")]
+pytestmark = [pytest.mark.faults("crash points"), pytest.mark.slow]
 
 STAGES = ("land", "stage", "candidate", "promote")
 POINTS_OF_THE_FAST_SET = 3

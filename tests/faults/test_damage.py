@@ -17,12 +17,12 @@ import pytest
 
 from pipelines import releases
 from pipelines.landing import LandingError, current_snapshot
-from tests.faults.conftest import Tally
 from tests.faults.runs import Place
 from tests.faults.small import Small
 from tests.faults.state import State, nothing_lost
+from tests.faults.tally import Tally
 
-pytestmark = [pytest.mark.faults("damage"), pytest.mark.slow, pytest.mark.xdist_group("damage")]
+pytestmark = [pytest.mark.faults("damage"), pytest.mark.slow]
 
 FULL = pytest.mark.faults_full
 SEED = 20261130

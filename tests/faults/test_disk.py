@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from pipelines import releases
-from tests.faults.conftest import Tally
 from tests.faults.crash import Outcome, in_child
 from tests.faults.runs import STEPS, Place
 from tests.faults.small import Small
 from tests.faults.state import State, nothing_lost
+from tests.faults.tally import Tally
 
-pytestmark = [pytest.mark.faults("disk"), pytest.mark.slow, pytest.mark.xdist_group("disk")]
+pytestmark = [pytest.mark.faults("disk"), pytest.mark.slow]
 
 STAGES = ("land", "stage", "candidate", "promote")
 SMALL_DISK = 24 << 20

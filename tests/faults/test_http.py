@@ -15,8 +15,8 @@ from pipelines.landing import LandingError, sha256
 from pipelines.settings import Settings
 from pipelines.sources import FETCHERS, http
 from pipelines.warehouse import Warehouse
-from tests.faults.conftest import Tally
 from tests.faults.state import State, nothing_lost
+from tests.faults.tally import Tally
 from tests.hub_files import files_edition, hub_row, write_hub_file
 from tests.upstream_servers import (
     Fault,

@@ -6,13 +6,13 @@ import duckdb
 import pytest
 
 from pipelines import releases
-from tests.faults.conftest import Tally
 from tests.faults.reader import Reader, read_database, read_files
 from tests.faults.runs import Place, wait_until
 from tests.faults.small import Small
 from tests.faults.state import State, nothing_lost
+from tests.faults.tally import Tally
 
-pytestmark = [pytest.mark.faults("readers"), pytest.mark.slow, pytest.mark.xdist_group("readers")]
+pytestmark = [pytest.mark.faults("readers"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize("promotions", [10, pytest.param(50, marks=pytest.mark.faults_full)])
