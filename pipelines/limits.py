@@ -95,9 +95,13 @@ def stopped_after(seconds: float, *, what: str, variable: str) -> Iterator[None]
 def interrupted_after(seconds: float) -> Iterator[threading.Event]:
     """Send this process what Ctrl-C sends after so many seconds; the event tells that it was sent.
 
-    For a whole run: Dagster ends the step and dbt on it, and writes down that the run ended.
+    For a whole run: Dagster ends the step and dbt on it, and writes down that the run ended. Call in the main thread.
     """
     is_late = threading.Event()
+    # A shell's `&`, nohup and some cron daemons leave it ignored, here and in the children.
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupt() -> None:
         is_late.set()
@@ -110,3 +114,5 @@ def interrupted_after(seconds: float) -> Iterator[threading.Event]:
         yield is_late
     finally:
         timer.cancel()
+        if before == signal.SIG_IGN:
+            signal.signal(signal.SIGINT, before)

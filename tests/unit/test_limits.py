@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
 from pipelines.limits import TimeLimitError, ended_after, interrupted_after, stopped_after
 
 SLEEP = "import time; print('up', flush=True); time.sleep(600)"
+# Said either way: a shell's `&` leaves the signal ignored in pytest itself.
+HEEDFUL = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " + SLEEP
 DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); " + SLEEP
 
 
@@ -23,7 +26,7 @@ def child(program: str) -> "subprocess.Popen[bytes]":
     return process
 
 
-@pytest.mark.parametrize(("program", "ended_by"), [(SLEEP, signal.SIGINT), (DEAF, signal.SIGKILL)])
+@pytest.mark.parametrize(("program", "ended_by"), [(HEEDFUL, signal.SIGINT), (DEAF, signal.SIGKILL)])
 def test_a_child_is_asked_to_end_and_then_made_to(
     program: str, ended_by: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +87,18 @@ def test_code_in_another_thread_runs_without_an_alarm() -> None:
     assert ended == [False]
 
 
-def test_a_run_is_interrupted_as_by_a_keyboard() -> None:
+@pytest.mark.parametrize("before", [signal.default_int_handler, signal.SIG_IGN], ids=["terminal", "background"])
+def test_a_run_is_interrupted_as_by_a_keyboard(before: Any) -> None:
+    """Also where Ctrl-C is ignored, as it is behind a shell's `&`."""
+    pytests = signal.signal(signal.SIGINT, before)
+    try:
+        _is_interrupted()
+        assert signal.getsignal(signal.SIGINT) == before
+    finally:
+        signal.signal(signal.SIGINT, pytests)
+
+
+def _is_interrupted() -> None:
     with pytest.raises(KeyboardInterrupt), interrupted_after(0.1) as is_late:
         threading.Event().wait(600)
     assert is_late.is_set()
