@@ -46,7 +46,10 @@ def daily_schedule(editions: Editions) -> dg.ScheduleDefinition:
 def maintenance_job(parts: Parts) -> dg.JobDefinition:
     """`maintain`: what `python -m pipelines maintain` does, in the daemon's history."""
 
-    @dg.op(name="maintain", description="Deletes what has outlived the limits in the settings; never what has landed.")
+    @dg.op(
+        name="delete_what_is_old",
+        description="Deletes what has outlived the limits in the settings; never what has landed.",
+    )
     def maintain(context: dg.OpExecutionContext) -> None:
         freed = maintenance.maintain(parts.warehouse, context.instance, context.log.info)
         context.add_output_metadata({one.what: f"{one.count} ({one.bytes} bytes)" for one in freed})

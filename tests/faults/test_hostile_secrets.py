@@ -18,7 +18,12 @@ from pipelines.settings import PROJECT_DIR
 from tests.openreview_server import _WithPost
 from tests.upstream_servers import Exchange, Seen, _Server
 
-pytestmark = [pytest.mark.faults("secrets"), pytest.mark.slow, pytest.mark.xdist_group("secrets")]
+pytestmark = [
+    pytest.mark.faults("secrets"),
+    pytest.mark.faults_full,
+    pytest.mark.slow,
+    pytest.mark.xdist_group("secrets"),
+]
 
 SECRETS = {
     "HF_TOKEN": "hf_PLANTEDhubTOKEN1x7Q",
