@@ -10,7 +10,7 @@ from tests.faults.runs import Place, Run, wait_until
 from tests.faults.state import State, nothing_lost
 from tests.faults.tally import Tally
 
-pytestmark = [pytest.mark.faults("concurrency"), pytest.mark.slow]
+pytestmark = [pytest.mark.faults("concurrency"), pytest.mark.faults_full, pytest.mark.slow]
 
 FULL = pytest.mark.faults_full
 BOTH = ("test-2025", "test-2026")

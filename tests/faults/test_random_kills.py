@@ -10,7 +10,7 @@ from tests.faults.runs import TARGETS, Place, recover, wait_until
 from tests.faults.state import State
 from tests.faults.tally import Tally
 
-pytestmark = [pytest.mark.faults("kills"), pytest.mark.slow]
+pytestmark = [pytest.mark.faults("kills"), pytest.mark.faults_full, pytest.mark.slow]
 
 SEED = 20261130
 RANDOM_KILLS = 40
