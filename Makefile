@@ -34,7 +34,7 @@ doctor: $(SETUP) ## check the installation, the warehouse and what a run needs
 test: $(SETUP) ## run the tests
 	@$(BIN)/pytest
 
-test-faults: $(SETUP) ## inject every fault (half an hour) and put its figures into docs/reliability.md
+test-faults: $(SETUP) ## inject every fault, for long, and put its figures into docs/reliability.md
 	@FAULTS_REPORT=docs/reliability.json $(BIN)/pytest tests/faults tests/integration/test_http_sources.py \
 	    -m 'faults or faults_full'
 	@$(BIN)/python docs/make_pages.py
@@ -61,7 +61,7 @@ lock: $(SETUP) ## resolve the dependencies anew into requirements.lock
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	    --group bench --constraint requirements.lock --output-file benchmarks/requirements.lock
 
-bench: $(SETUP) $(BENCH_SETUP) ## compare with bare DuckDB, polars, pandas, dlt and plain dbt (about 20 minutes)
+bench: $(SETUP) $(BENCH_SETUP) ## compare with bare DuckDB, polars, pandas, dlt and plain dbt
 	@$(BIN)/python -m benchmarks.run $(BENCH)
 
 bench-large: $(SETUP) $(BENCH_SETUP) ## the same up to 1,000,000 papers; makes docs/performance.md

@@ -90,7 +90,7 @@ def _data_work(folder: Path) -> None:
         fingerprint, code = releases.inputs_fingerprint(warehouse), releases.code_fingerprint()
         releases.begin_build(warehouse, whole=True)
         # As the asset `modelled` has it.
-        excluded = modelled._TESTED_ELSEWHERE.split()
+        excluded = modelled.TESTED_ELSEWHERE.split()
         command = [str(Path(sys.executable).parent / "dbt"), "build", "--exclude", *excluded]
         command += ["--project-dir", str(settings.dbt_project_dir), "--profiles-dir", str(settings.dbt_project_dir)]
         # The project's own target folder keeps dbt's parsed project, as in a run.

@@ -34,7 +34,7 @@ import yaml
 from pydantic import BaseModel, computed_field
 
 from expectations import CANDIDATE, CHECKS, SUITE_MODULES, Batch, Check, Suite, load_suites
-from pipelines.warehouse import Warehouse, sql_string
+from pipelines.warehouse import Warehouse, first_line, sql_string
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +128,7 @@ def run(
         try:
             runner = _Runner()
         except Exception as error:  # whatever Great Expectations raises is an error of every check, never a success
-            found.error_everywhere(f"could not be checked: Great Expectations does not start: {_first_line(error)}")
+            found.error_everywhere(f"could not be checked: Great Expectations does not start: {first_line(error)}")
         else:
             for mart, suite in suites.items():
                 for batch in suite.batches:
@@ -137,7 +137,7 @@ def run(
                 try:
                     runner.write_data_docs(data_docs)
                 except Exception as error:  # the verdict is worth more than its pages
-                    found.error(CANDIDATE, ["contents"], f"cannot be shown: no Data Docs: {_first_line(error)}")
+                    found.error(CANDIDATE, ["contents"], f"cannot be shown: no Data Docs: {first_line(error)}")
     return found.verdict()
 
 
@@ -239,7 +239,7 @@ class _Tables:
         try:
             table = self._connection.sql(query).to_arrow_table()
         except duckdb.Error as error:
-            raise GateError(_first_line(error)) from error
+            raise GateError(first_line(error)) from error
         return _for_great_expectations(table).to_pandas(types_mapper=pd.ArrowDtype)
 
     @contextmanager
@@ -247,7 +247,7 @@ class _Tables:
         try:
             yield
         except (GateError, duckdb.Error) as error:
-            self._missing[table] = _first_line(error)
+            self._missing[table] = first_line(error)
             self._connection.execute(f"drop table if exists {table}")
 
     def _is_whole(self, mart: str) -> bool:
@@ -323,7 +323,7 @@ class _Tables:
                 counts = self._counts(mart, f"released.{mart}", self._row_hash(mart))
                 self._connection.execute(f"insert into database_rows {counts}")
         except duckdb.Error as error:
-            raise GateError(f"{mart} in {DATABASE} does not fit its contract: {_first_line(error)}") from error
+            raise GateError(f"{mart} in {DATABASE} does not fit its contract: {first_line(error)}") from error
         finally:
             self._connection.execute("detach released")
 
@@ -415,7 +415,7 @@ def _check_batch(mart: str, batch: Batch, tables: _Tables, runner: _Runner, foun
         frame = tables.select(batch.query)
         results = runner.validate(f"{mart}_{batch.name}", expectations, frame)
     except Exception as error:  # an exception anywhere is an error of these checks, never a success
-        found.error(mart, groups, f"could not be checked: {_first_line(error)}")
+        found.error(mart, groups, f"could not be checked: {first_line(error)}")
         return
     for group in groups:
         judged = []
@@ -543,7 +543,7 @@ def _raised(result: Any) -> str | None:
     info = result.exception_info or {}
     details = [info] if "raised_exception" in info else list(info.values())
     messages = [str(detail["exception_message"]) for detail in details if detail["raised_exception"]]
-    return messages[0].strip().splitlines()[0] if messages else None
+    return first_line(messages[0]) if messages else None
 
 
 def _columns(result: Any) -> list[str]:
@@ -595,12 +595,6 @@ def _sentence(mart: str, found: ExpectationResult) -> str:
     fails = f"1 {found.row} fails" if count == 1 else f"{count} {found.row}s fail"
     observed = f" ({found.observed})" if found.observed else ""
     return f"{mart}: {found.description}: {fails}, e.g. {found.key}={found.sample_keys[0]}{observed}"
-
-
-def _first_line(error: Exception) -> str:
-    """An exception's message without its details; its type where it has none."""
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[0].strip() if lines else type(error).__name__
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from typing import Literal
 
 import click
 
-from pipelines import landing, releases
+from pipelines import landing, manifest, releases
 from pipelines.editions import load_editions
 from pipelines.maintenance import disk_use
 from pipelines.settings import PROJECT_DIR, Settings
@@ -180,19 +180,17 @@ def check_dagster_home(template: Path = PROJECT_DIR / "dagster.yaml") -> Iterato
 
 
 def check_dbt(settings: Settings) -> Iterator[Finding]:
-    manifest = settings.dbt_project_dir / "target" / "manifest.json"
-    if not manifest.exists():
-        yield Finding("warning", "dbt", f"{manifest} is not there; the next run makes it, which takes longer.")
-        return
-    newest = max(
-        file.stat().st_mtime
-        for pattern in ("*.yml", "models/**/*", "macros/**/*", "seeds/**/*", "tests/**/*")
-        for file in settings.dbt_project_dir.glob(pattern)
-    )
-    if manifest.stat().st_mtime < newest:
-        yield Finding("warning", "dbt", f"{manifest} is older than the models; the next run makes it anew.")
-    else:
+    file = manifest.path(settings.dbt_project_dir)
+    said = {
+        "missing": "is not there; the next run makes it, which takes longer.",
+        "unusable": "is half a file, another dbt's or another folder's; the next run makes it anew.",
+        "outdated": "is older than the models; the next run makes it anew.",
+    }
+    state = manifest.state(settings.dbt_project_dir)
+    if state == "current":
         yield Finding("ok", "dbt", "the manifest is up to date")
+    else:
+        yield Finding("warning", "dbt", f"{file} {said[state]}")
 
 
 # --- the warehouse's folder -------------------------------------------------------------------------------------------

@@ -214,12 +214,6 @@ def find(warehouse: Warehouse, edition_id: str, snapshot_id: str, source: str = 
     return _read(found[0].parent)
 
 
-def snapshots(warehouse: Warehouse, edition_id: str, source: str) -> list[Snapshot]:
-    """Every landed snapshot of a source, in no particular order."""
-    folder = warehouse.landing / edition_id / source
-    return [_read(record.parent) for record in sorted(folder.glob("*/snapshot.json"))]
-
-
 def sha256(path: Path) -> str:
     """A file's sha256 as 64 hex digits, read in pieces."""
     with path.open("rb") as file:

@@ -391,6 +391,14 @@ def _share_unchanged(warehouse: Warehouse, release: Path, hashes: Mapping[str, s
             os.link(before, release / path)
 
 
+_PUBLICATION = {
+    "release_id": "The release; `releases/<release_id>/manifest.json` says what it was built from.",
+    "is_synthetic": "Whether the release is made up.",
+    "contract_version": "Version of the tables' contract; it rises when a column goes or changes its meaning.",
+    "licence": "Under which terms the data may be used.",
+}
+
+
 def _write_database(warehouse: Warehouse, target: Path, release_id: str) -> None:
     """Copy the marts' database, which is closed and checkpointed, and say in it which release it is."""
     shutil.copyfile(warehouse.marts_database, target)
@@ -408,6 +416,8 @@ def _write_database(warehouse: Warehouse, target: Path, release_id: str) -> None
             [release_id, CONTRACT_VERSION],
         )
         connection.execute("comment on table publication is 'One release: which one this database is.'")
+        for column, said in _PUBLICATION.items():
+            connection.execute(f"comment on column publication.{column} is {sql_string(said)}")
         connection.execute("checkpoint")
 
 

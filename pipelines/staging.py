@@ -50,7 +50,7 @@ create table if not exists raw.snapshots (
 );
 create table if not exists raw.files (
     edition_id varchar, source varchar, snapshot_id varchar, file_number integer, path varchar, first_row bigint,
-    row_count bigint, byte_count bigint, modified_ns bigint, projection varchar,
+    row_count bigint, projection varchar,
     primary key (edition_id, source, file_number)
 );
 create table if not exists raw.hub_rows (
@@ -313,9 +313,8 @@ def _file_rows(edition_id: str, source: str, snapshot: Snapshot, checked: list[C
     rows = []
     first_row = 1
     for number, (file, check) in enumerate(zip(snapshot.record.files, checked, strict=True), start=1):
-        modified = check.path.stat().st_mtime_ns
         place = (edition_id, source, snapshot.record.snapshot_id, number, str(check.path))
-        rows.append((*place, first_row, file.rows, file.bytes, modified, check.projection))
+        rows.append((*place, first_row, file.rows, check.projection))
         first_row += file.rows or 0
     return rows
 

@@ -155,7 +155,7 @@ class Warehouse:
         except duckdb.Error as error:
             if self.distrust(database, error):
                 raise WarehouseError(
-                    f"{database} is damaged ({str(error).splitlines()[0]}); run again, a working database is then "
+                    f"{database} is damaged ({first_line(error)}); run again, a working database is then "
                     "made anew from landing."
                 ) from None
             raise
@@ -256,8 +256,11 @@ def sql_string(value: object) -> str:
 
 
 def first_line(error: object) -> str:
-    """The first line of a library's message, fit to be shown: damaged files put any bytes into it."""
-    lines = str(error).splitlines() or [type(error).__name__]
+    """The first line of a library's message, fit to be shown: damaged files put any bytes into it.
+
+    The error's type where it has no message.
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return "".join(character if character.isprintable() else "?" for character in lines[0][:500])
 
 

@@ -1,7 +1,6 @@
 """The dbt models as assets: seeds, staging, intermediate, marts, with their tests as asset checks."""
 
 import importlib
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
 from packaging.version import Version
 
-from pipelines import releases
+from pipelines import manifest, releases
 from pipelines.assets import OWNERS
 from pipelines.costs import Cost, as_metadata, measured
 from pipelines.limits import ended_after
@@ -24,7 +23,7 @@ from pipelines.parts import Parts
 from pipelines.settings import Settings
 
 # Unit tests are about the SQL and these tests about the seeds, not about the data; the test suite runs them.
-_TESTED_ELSEWHERE = "tag:fixed resource_type:unit_test"
+TESTED_ELSEWHERE = "tag:fixed resource_type:unit_test"
 
 
 class _Dbt(DbtCliResource):
@@ -58,33 +57,13 @@ class _Translator(DagsterDbtTranslator):
 
 def prepared_project(settings: Settings) -> DbtProject:
     """The dbt project with a manifest that is there and not older than the project's files."""
-    project = DbtProject(settings.dbt_project_dir)
-    manifest = Path(project.manifest_path)
-    sources = [
-        file
-        for pattern in ("*.yml", "models/**/*", "macros/**/*", "seeds/**/*", "tests/**/*")
-        for file in settings.dbt_project_dir.glob(pattern)
-    ]
-    newest = max((file.stat().st_mtime for file in sources), default=0)
-    if not _is_usable(manifest, settings.dbt_project_dir):
+    state = manifest.state(settings.dbt_project_dir)
+    if state in ("missing", "unusable"):
         # What dbt remembers of its last parse is no better, and it would go on from there.
-        manifest.with_name("partial_parse.msgpack").unlink(missing_ok=True)
+        manifest.path(settings.dbt_project_dir).with_name("partial_parse.msgpack").unlink(missing_ok=True)
+    if state != "current":
         _parse(settings)
-    elif manifest.stat().st_mtime < newest:
-        _parse(settings)
-    return project
-
-
-def _is_usable(manifest: Path, project: Path) -> bool:
-    """Whether a manifest is there, whole (a parse that was cut short leaves half a file), of this dbt and this folder.
-
-    dbt writes its version among the first keys. Seeds are read from the folder that the manifest names, which is
-    another project's where this one is a copy.
-    """
-    content = manifest.read_bytes() if manifest.exists() else b""
-    version = f'"dbt_version": "{metadata.version("dbt-core")}"'.encode()
-    root = f'"root_path": {json.dumps(str(project))}'.encode()
-    return version in content[:1000] and root in content and content.rstrip().endswith(b"}")
+    return DbtProject(settings.dbt_project_dir)
 
 
 def _parse(settings: Settings) -> None:
@@ -140,7 +119,7 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
         dagster_dbt_translator=translator,
         project=project,
         name="modelled",
-        exclude=_TESTED_ELSEWHERE,
+        exclude=TESTED_ELSEWHERE,
     )
     def modelled(context: dg.AssetExecutionContext) -> Iterator[Any]:
         warehouse = parts.warehouse

@@ -194,24 +194,34 @@ def test_the_graph_leads_from_the_upstream_to_published(server: Server, page: Pa
     assert not [node["assetKey"]["path"] for node in nodes if not node["groupName"] or not node["description"]]
 
 
+# What is on from the start, and why, is said where it is defined: it needs no network and costs next to nothing.
+ON_FROM_THE_START = {"daily_maintenance", "end_dead_runs", "tell_failures"}
+
+
 def test_the_schedule_is_there_and_off(server: Server, page: Page) -> None:
     page.goto("/automation")
-    expect(page.get_by_text("daily_refresh", exact=True)).to_be_visible()
+    for name in ("daily_refresh", *ON_FROM_THE_START):
+        expect(page.get_by_text(name, exact=True)).to_be_visible()
     expect(page.get_by_text("At 05:15 AM UTC")).to_be_visible()
     switches = page.get_by_role("checkbox").or_(page.get_by_role("switch"))
-    assert not any(switch.is_checked() for switch in switches.all())
+    assert sum(switch.is_checked() for switch in switches.all()) == len(ON_FROM_THE_START)
     selector = {"repositoryName": "__repository__", "repositoryLocationName": "peer_reviews"}
-    (schedule,) = server.ask(
-        "query($s: RepositorySelector!) { schedulesOrError(repositorySelector: $s) { ... on Schedules { results {"
-        " name cronSchedule executionTimezone scheduleState { status } } } } }",
+    told = server.ask(
+        "query($s: RepositorySelector!) {"
+        " schedulesOrError(repositorySelector: $s) { ... on Schedules { results {"
+        " name cronSchedule executionTimezone scheduleState { status } } } }"
+        " sensorsOrError(repositorySelector: $s) { ... on Sensors { results { name sensorState { status } } } } }",
         s=selector,
-    )["schedulesOrError"]["results"]
-    assert schedule == {
-        "name": "daily_refresh",
+    )
+    schedules = {schedule.pop("name"): schedule for schedule in told["schedulesOrError"]["results"]}
+    sensors = {sensor["name"]: sensor["sensorState"]["status"] for sensor in told["sensorsOrError"]["results"]}
+    assert schedules["daily_refresh"] == {
         "cronSchedule": "15 5 * * *",
         "executionTimezone": "UTC",
         "scheduleState": {"status": "STOPPED"},
     }
+    states = {name: schedule["scheduleState"]["status"] for name, schedule in schedules.items()} | sensors
+    assert {name for name, state in states.items() if state == "RUNNING"} == ON_FROM_THE_START
 
 
 def test_a_fresh_server_starts_nothing_by_itself(server: Server, page: Page) -> None:

@@ -211,7 +211,7 @@ class Place:
         """A run that has to succeed; `seconds` is how long the longest one took."""
         began = time.monotonic()
         run = self.run()
-        assert run.process.returncode == 0, run.text[-4000:]
+        assert run.process.returncode == 0, f"{run.process.returncode}: {run.text[-4000:]}"
         self.seconds = max(self.seconds, time.monotonic() - began)
         return run
 

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.faults("kills"), pytest.mark.slow]
 SEED = 20261130
 FULL = pytest.mark.faults_full
 # What `make test` does too; a run costs many seconds.
-FAST_STEPS = {("modelled", "group"), ("modelled", "dbt"), ("published", "dagster")}
+FAST_STEPS = {("modelled", "group"), ("published", "dagster")}
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,7 @@ SEED = 20261130
 RANDOM_KILLS = 40
 
 
-@pytest.mark.parametrize(
-    "number",
-    [pytest.param(n, marks=[pytest.mark.faults_full] if n else []) for n in range(RANDOM_KILLS)],
-)
+@pytest.mark.parametrize("number", range(RANDOM_KILLS))
 def test_killed_at_a_random_moment(place: Place, reader: Reader, tally: Tally, number: int) -> None:
     """The moment is a share of the time that the last whole run took; a run that was faster is tried again."""
     chance = random.Random(SEED + number)

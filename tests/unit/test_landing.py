@@ -11,7 +11,7 @@ import pytest
 
 from pipelines import landing
 from pipelines.editions import Edition
-from pipelines.landing import LandingError, Snapshot, current_snapshot, find, sha256, snapshots
+from pipelines.landing import LandingError, Snapshot, current_snapshot, find, sha256
 from pipelines.sources import FETCHERS
 from pipelines.warehouse import Warehouse
 from tests.conftest import Land
@@ -31,6 +31,13 @@ def edition(upstream: Path) -> Edition:
 @pytest.fixture
 def place(warehouse: Warehouse) -> Path:
     return warehouse.landing / "test-2026" / "files"
+
+
+def snapshots(warehouse: Warehouse, edition_id: str, source: str) -> list[Snapshot]:
+    """Every landed snapshot of a source."""
+    folder = warehouse.landing / edition_id / source
+    ids = [record.parent.name for record in sorted(folder.glob("*/snapshot.json"))]
+    return [find(warehouse, edition_id, snapshot_id, source) for snapshot_id in ids]
 
 
 def pulls(place: Path) -> list[dict[str, Any]]:

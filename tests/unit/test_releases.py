@@ -148,6 +148,8 @@ def make_marts(warehouse: Warehouse, ratings: Ratings, *, is_synthetic: bool = F
     with warehouse.connect(warehouse.working_database) as connection:
         connection.execute(
             """
+            create schema if not exists raw;
+            create table if not exists raw.released_editions (edition_id varchar, fingerprint varchar);
             create schema if not exists intermediate;
             create or replace table intermediate.int_edition_fingerprints (
                 edition_id varchar, fingerprint varchar, is_released boolean
@@ -245,6 +247,8 @@ def test_the_database_is_closed_plain_and_says_which_release_it_is(warehouse: Wa
     with warehouse.connect(database, read_only=True) as connection:
         tables = connection.execute("select table_name, comment from duckdb_tables() order by 1").fetchall()
         assert connection.execute("select count(*) from duckdb_views() where not internal").fetchall() == [(0,)]
+        undescribed = "select column_name from duckdb_columns() where table_name = 'publication' and comment is null"
+        assert connection.execute(undescribed).fetchall() == []
         assert connection.execute("select release_id, is_synthetic, contract_version from publication").fetchall() == [
             (candidate.release_id, False, 1)
         ]

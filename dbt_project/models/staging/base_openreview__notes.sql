@@ -93,7 +93,6 @@ final as (
         nullif(trim(case when invitation_v1 is null then {{ field }}_v2 else {{ field }}_v1 end), '') as {{ field }}
         {{- "," if not loop.last }}
         {%- endfor %},
-        id = forum as is_paper,
         case
             when id = forum then 'paper'
             when regexp_matches(coalesce(invitations, invitation_v1), 'Official_Review|official/review') then 'review'
