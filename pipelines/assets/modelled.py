@@ -123,8 +123,9 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
     )
     def modelled(context: dg.AssetExecutionContext) -> Iterator[Any]:
         warehouse = parts.warehouse
-        # Events wait until dbt has let go of the database, so that our own read can add row counts to them.
-        events: list[Any] = []
+        # From the first mart on, events wait until dbt has let go of the database: our own read adds row counts to them,
+        # and Dagster wants them in the order of the models.
+        waiting: list[Any] = []
         failure = None
         with warehouse.writing("build the marts"), measured() as cost:
             warehouse.set_aside_if_damaged(warehouse.marts_database, context.log.warning)
@@ -139,7 +140,11 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
                 build = dbt.cli(["build"], context=context)
                 limit = parts.settings.dbt_build_seconds
                 with ended_after(build.process, limit, what="dbt build", variable="DBT_BUILD_SECONDS"):
-                    events.extend(build.stream())
+                    for event in build.stream():
+                        if waiting or _asset_key(context, event).path[0] == "marts":
+                            waiting.append(event)
+                        else:  # Dagster writes it down while dbt works on
+                            yield event
                 if not context.is_subset:
                     releases.finish_build(warehouse, fingerprint, code)
             except Exception as error:
@@ -148,7 +153,7 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
                     warehouse.distrust(database, error)
             imports.join()
             counts = releases.row_counts(warehouse)
-        for event in events:
+        for event in waiting:
             yield _with_metadata(context, event, counts, cost)
         if failure:
             raise failure
@@ -163,11 +168,16 @@ def _importing_ahead(module: str) -> threading.Thread:
     return thread
 
 
+def _asset_key(context: dg.AssetExecutionContext, event: Any) -> dg.AssetKey:
+    """Of which asset an output or a check's result is."""
+    return context.asset_key_for_output(event.output_name) if isinstance(event, dg.Output) else event.asset_key
+
+
 def _with_metadata(context: dg.AssetExecutionContext, event: Any, counts: dict[str, int], cost: Cost) -> Any:
     """A mart's event with its row count, and with what the build of all of them cost."""
     if not isinstance(event, dg.Output):
         return event
-    layer, name = context.asset_key_for_output(event.output_name).path
-    if layer != "marts" or name not in counts:
+    _, name = context.asset_key_for_output(event.output_name).path
+    if name not in counts:
         return event
     return event.with_metadata({**event.metadata, "dagster/row_count": counts[name], **as_metadata({"model": cost})})

@@ -1,11 +1,13 @@
 """`pipelines/doctor.py`: each check finds what was planted for it, says what to do, and leaves nothing behind."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -113,11 +115,19 @@ def test_the_manifest_of_dbt(warehouse: Warehouse, tmp_path: Path) -> None:
     assert "is not there" in only(doctor.check_dbt(settings), "warning")
     manifest = tmp_path / "target" / "manifest.json"
     manifest.parent.mkdir()
-    manifest.write_text("{}")
+    ours = {"metadata": {"dbt_version": metadata.version("dbt-core")}, "nodes": {"seed": {"root_path": str(tmp_path)}}}
+    manifest.write_text(json.dumps(ours))
     os.utime(manifest, (2e9, 2e9))
     only(doctor.check_dbt(settings), "ok")
     os.utime(manifest, (1e9, 1e9))
     assert "is older than the models" in only(doctor.check_dbt(settings), "warning")
+    for unusable in (
+        json.dumps(ours)[:-3],
+        json.dumps(ours).replace(metadata.version("dbt-core"), "1.0.0"),
+        json.dumps(ours).replace(str(tmp_path), "/elsewhere"),
+    ):
+        manifest.write_text(unusable)
+        assert "the next run makes it anew" in only(doctor.check_dbt(settings), "warning")
 
 
 # --- the warehouse's folder -------------------------------------------------------------------------------------------
