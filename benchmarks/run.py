@@ -408,7 +408,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--large", action="store_true", help="M in full, twenty editions at M, L, the memory limits")
     parser.add_argument("--sizes", nargs="+", help="only these: sample XS S M XS20 S20 M20 memory; XS is to try out")
     parser.add_argument("--only", nargs="+", choices=sorted(BY_NAME), help="only these candidates, at S and M")
-    parser.add_argument("--runs", type=int, help="default: 3 at sample and S, 1 at M (with --large 3 of those in budgets)")
+    parser.add_argument("--runs", type=int, help="default: 3; at M 1, with --large 3 of those in budgets")
     parser.add_argument("--data", type=Path, default=HERE / "data", help="where inputs are kept and scratch folders go")
     parser.add_argument("--results", type=Path, help="default: a new file in benchmarks/results")
     parser.add_argument("--page", action="store_true", help="write docs/performance.md from the results")

@@ -123,8 +123,8 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
     )
     def modelled(context: dg.AssetExecutionContext) -> Iterator[Any]:
         warehouse = parts.warehouse
-        # From the first mart on, events wait until dbt has let go of the database: our own read adds row counts to them,
-        # and Dagster wants them in the order of the models.
+        # From the first mart on, events wait until dbt has let go of the database: our own read adds row counts, and
+        # Dagster wants them in the order of the models.
         waiting: list[Any] = []
         failure = None
         with warehouse.writing("build the marts"), measured() as cost:
@@ -170,7 +170,10 @@ def _importing_ahead(module: str) -> threading.Thread:
 
 def _asset_key(context: dg.AssetExecutionContext, event: Any) -> dg.AssetKey:
     """Of which asset an output or a check's result is."""
-    return context.asset_key_for_output(event.output_name) if isinstance(event, dg.Output) else event.asset_key
+    key: dg.AssetKey = (
+        context.asset_key_for_output(event.output_name) if isinstance(event, dg.Output) else event.asset_key
+    )
+    return key
 
 
 def _with_metadata(context: dg.AssetExecutionContext, event: Any, counts: dict[str, int], cost: Cost) -> Any:
