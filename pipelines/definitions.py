@@ -6,7 +6,7 @@ import click
 import dagster as dg
 
 from pipelines.assets.landed import landed_asset, upstream_specs
-from pipelines.assets.modelled import modelled_assets
+from pipelines.assets.modelled import ModelsError, modelled_assets
 from pipelines.assets.published import published_asset
 from pipelines.assets.staged import staged_asset
 from pipelines.assets.validated import candidate_asset
@@ -29,6 +29,7 @@ def build_definitions(**overrides: Any) -> dg.Definitions:
 
     Raises:
         EditionsError: the editions file has a mistake.
+        ModelsError: the dbt project has a mistake.
     """
     parts = Parts(**overrides)
     partitions = dg.StaticPartitionsDefinition(parts.editions.ids)
@@ -57,5 +58,5 @@ class LoadError(click.ClickException, dg.DagsterInvalidDefinitionError):
 
 try:
     defs = build_definitions()
-except (EditionsError, SettingsError) as error:
+except (EditionsError, ModelsError, SettingsError) as error:
     raise LoadError(error.message) from None

@@ -70,8 +70,6 @@ class NothingLanded(landing.LandingError):
     """An edition has no snapshot of any source."""
 
 
-_LAYOUT = hashlib.sha256(_SCHEMA.encode()).hexdigest()
-
 # A source's name decides only its place among the edition's snapshots, as `stg_snapshots` numbers them.
 _NUMBERED_SNAPSHOTS = """
 select
@@ -140,13 +138,18 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
         return replace(staged, lost_editions=lost)
 
 
+def _layout(warehouse: Warehouse) -> str:
+    """A hash of what the working database takes for granted: its tables, and where the files of its views are."""
+    return hashlib.sha256(f"{_SCHEMA}{warehouse.landing}".encode()).hexdigest()
+
+
 def _has_this_layout(warehouse: Warehouse) -> bool:
-    """Whether the tables of the working database, if there is one, are those that this version makes."""
+    """Whether the working database, if there is one, is of this version and of a warehouse that did not move."""
     if not warehouse.working_database.exists():
         return True
     try:
         with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-            return connection.execute("select layout from raw.layout").fetchall() == [(_LAYOUT,)]
+            return connection.execute("select layout from raw.layout").fetchall() == [(_layout(warehouse),)]
     except duckdb.CatalogException:
         return False
 
@@ -245,7 +248,7 @@ def _stage(edition: Edition, warehouse: Warehouse, current: _Sources) -> Staged:
         unknown += kept_out
     with warehouse.connect(warehouse.working_database) as connection:
         connection.execute(_SCHEMA)
-        connection.execute("create or replace table raw.layout as select ? as layout", [_LAYOUT])
+        connection.execute("create or replace table raw.layout as select ? as layout", [_layout(warehouse)])
         connection.begin()
         try:
             for table in ("editions", "snapshots", "files", "hub_rows", "json_records"):

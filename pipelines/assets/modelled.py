@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import click
 import dagster as dg
 from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
 from packaging.version import Version
@@ -24,6 +25,10 @@ from pipelines.settings import Settings
 
 # Unit tests are about the SQL and these tests about the seeds, not about the data; the test suite runs them.
 TESTED_ELSEWHERE = "tag:fixed resource_type:unit_test"
+
+
+class ModelsError(click.ClickException):
+    """The dbt project cannot be read; what dbt says about it, in one line."""
 
 
 class _Dbt(DbtCliResource):
@@ -56,7 +61,11 @@ class _Translator(DagsterDbtTranslator):
 
 
 def prepared_project(settings: Settings) -> DbtProject:
-    """The dbt project with a manifest that is there and not older than the project's files."""
+    """The dbt project with a manifest that is there and not older than the project's files.
+
+    Raises:
+        ModelsError: dbt cannot parse the project, or takes too long.
+    """
     state = manifest.state(settings.dbt_project_dir)
     if state in ("missing", "unusable"):
         # What dbt remembers of its last parse is no better, and it would go on from there.
@@ -78,11 +87,11 @@ def _parse(settings: Settings) -> None:
             timeout=settings.dbt_parse_seconds,
         )
     except subprocess.TimeoutExpired:
-        raise dg.DagsterInvalidDefinitionError(
-            f"dbt did not parse {settings.dbt_project_dir} in DBT_PARSE_SECONDS={settings.dbt_parse_seconds:g} seconds."
-        ) from None
+        limit = f"DBT_PARSE_SECONDS={settings.dbt_parse_seconds:g} seconds"
+        raise ModelsError(f"dbt did not parse {settings.dbt_project_dir} in {limit}.") from None
     if done.returncode:
-        raise dg.DagsterInvalidDefinitionError(f"dbt cannot parse {settings.dbt_project_dir}: {done.stdout.strip()}")
+        said = " ".join(line.strip() for line in done.stdout.splitlines() if line.strip())
+        raise ModelsError(f"dbt cannot parse {settings.dbt_project_dir}: {said}")
 
 
 def _dbt() -> str:

@@ -188,6 +188,16 @@ def test_a_broken_editions_file_is_one_sentence_from_make(clone: Clone, command:
     assert make.startswith("make: ***")
 
 
+def test_a_broken_model_is_one_sentence_from_make(clone: Clone) -> None:
+    (clone.project / "dbt_project" / "models" / "marts" / "papers.sql").write_text("select {{ ref('nowhere') }}")
+    done = clone.make("run", cwd=clone.home)
+    assert done.returncode != 0
+    error = next(line for line in done.stderr.splitlines() if line.startswith("Error: "))
+    assert error.startswith(f"Error: dbt cannot parse {clone.project}/dbt_project: ")
+    assert "nowhere" in error
+    assert "Traceback" not in done.stderr
+
+
 def test_make_help_lists_every_verb(clone: Clone) -> None:
     done = clone.make(cwd=clone.home)
     listed = dict(re.findall(r"^make (\S+) +(\S.*)$", done.stdout, re.MULTILINE))

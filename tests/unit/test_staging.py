@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +295,17 @@ def test_a_rebuilt_working_database_holds_every_landed_edition(
     ]
     assert said[-1] == "The working database is new: staging a-2026 from landing as well."
     assert any(".damaged-" in line for line in said) is (loss == "damaged")
+
+
+def test_a_warehouse_that_moved_is_staged_again_from_where_it_is(
+    warehouse: Warehouse, landed_and_staged: Stage, edition: Edition, tmp_path: Path
+) -> None:
+    landed_and_staged(edition)
+    moved = Warehouse(replace(warehouse.settings, warehouse_dir=tmp_path / "moved"))
+    warehouse.root.rename(moved.root)
+    assert stage(edition, editions_of(edition), warehouse=moved, log=print).has_changed
+    assert raw(moved, "select count(*) from raw.hub_dataset") == [(2,)]
+    assert not stage(edition, editions_of(edition), warehouse=moved, log=print).has_changed
 
 
 def test_an_edition_that_cannot_be_staged_again_holds_up_no_other(
