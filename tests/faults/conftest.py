@@ -43,7 +43,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.fixture
 def reader(place: Place, tmp_path: Path, tally: Tally) -> Iterator[Reader]:
     """Reads from before the fault until after the recovery; none of its readings may be wrong."""
-    with Reader(place.root, tmp_path / "readings") as reader:
+    # Beside a run that takes many seconds; it should not take the processor from that.
+    with Reader(place.root, tmp_path / "readings", pause=0.3) as reader:
         assert wait_until(lambda: reader.readings, 60)
         yield reader
     tally.reads, wrong = reader.judge()

@@ -1,8 +1,8 @@
-"""An analyst who reads without pause, by the ways that README.md shows, in a process of their own.
+"""An analyst who reads again and again, by the ways that README.md shows, in a process of their own.
 
 Here belongs reading and saying what was read; whether it was right is judged at the end, against the releases at rest.
 
-    python -m tests.faults.reader <warehouse>      # one JSON line a reading, until the standard input closes
+    python -m tests.faults.reader <warehouse> <pause in seconds>      # one JSON line a reading, until the input closes
 """
 
 import json
@@ -20,7 +20,6 @@ from pipelines.settings import PROJECT_DIR
 Print = dict[str, list[int]]
 
 _SUM = "select count(*)::bigint, coalesce(bit_xor(hash(mart)), 0)::hugeint from {} as mart"
-_PAUSE_SECONDS = 0.05
 
 
 def read_files(release: Path) -> Print:
@@ -46,8 +45,8 @@ def read_database(database: Path) -> tuple[str, Print]:
 
 def main() -> None:
     """Read by turns the files and the database; an exception is a reading too, and a failed one."""
-    warehouse = Path(sys.argv[1])
-    while not select.select([sys.stdin], [], [], _PAUSE_SECONDS)[0]:
+    warehouse, pause = Path(sys.argv[1]), float(sys.argv[2])
+    while not select.select([sys.stdin], [], [], pause)[0]:
         try:
             release = (warehouse / "current").resolve()
             said: Any = {"way": "files", "release": release.name, "print": read_files(release)}
@@ -62,14 +61,15 @@ def main() -> None:
 class Reader:
     """The process, from a `with` block's begin to its end; then `judge` says what came of it."""
 
-    def __init__(self, warehouse: Path, log: Path) -> None:
+    def __init__(self, warehouse: Path, log: Path, pause: float = 0.05) -> None:
         self.warehouse = warehouse
         self._log = log
+        self._pause = pause
 
     def __enter__(self) -> Self:
         with self._log.open("w") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.reader", str(self.warehouse)],
+                [sys.executable, "-m", "tests.faults.reader", str(self.warehouse), str(self._pause)],
                 stdin=subprocess.PIPE, stdout=out, cwd=PROJECT_DIR,
             )  # fmt: skip
         return self
