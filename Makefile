@@ -36,7 +36,7 @@ test: $(SETUP) ## run the tests
 
 test-faults: $(SETUP) ## inject every fault, for long, and put its figures into docs/reliability.md
 	@FAULTS_REPORT=docs/reliability.json $(BIN)/pytest tests/faults tests/integration/test_http_sources.py \
-	    -m 'faults or faults_full'
+	    -m 'faults or faults_full' --loadscope-reorder
 	@$(BIN)/python docs/make_pages.py
 
 lint: $(SETUP) ## ruff, sqlfluff, the type checker, and the generated docs

@@ -86,21 +86,18 @@ def _data_work(folder: Path) -> None:
     editions = load_editions(settings.editions_file)
     for edition in editions.editions:
         staging.stage(edition, editions, warehouse=warehouse, log=print)
-    with warehouse.writing("build the marts"):
-        fingerprint, code = releases.inputs_fingerprint(warehouse), releases.code_fingerprint()
-        releases.begin_build(warehouse, whole=True)
+    with warehouse.writing("build the marts"), releases.building(warehouse, whole=True) as released:
         # As the asset `modelled` has it.
         excluded = modelled.TESTED_ELSEWHERE.split()
         command = [str(Path(sys.executable).parent / "dbt"), "build", "--exclude", *excluded]
         command += ["--project-dir", str(settings.dbt_project_dir), "--profiles-dir", str(settings.dbt_project_dir)]
         # The project's own target folder keeps dbt's parsed project, as in a run.
         command += ["--log-path", str(folder / "logs"), "--no-use-colors"]
-        variables = os.environ | modelled.environment(settings, releases.released_database(warehouse))
+        variables = os.environ | modelled.environment(settings, released)
         done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         (folder / "dbt.log").write_text(done.stdout, encoding="utf-8")
         if done.returncode:
             raise SystemExit(f"dbt build failed: {done.stdout[-2000:]}")
-        releases.finish_build(warehouse, fingerprint, code)
     releases.build_candidate(warehouse, print)
 
 

@@ -23,7 +23,8 @@ import subprocess
 import sys
 import time
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from importlib import metadata
@@ -135,6 +136,23 @@ def code_fingerprint() -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
+@contextmanager
+def building(warehouse: Warehouse, *, whole: bool) -> Iterator[Path | None]:
+    """Around dbt's work: the marts' database is ready for it, and a whole build counts once the block has ended well.
+
+    Call under the writer lock. Gives what `released_database` does, for dbt's environment. The build's hashes are those
+    from before the block: the project's files may change while dbt is at work.
+
+    Raises:
+        LandingError: a landed file that the models read was altered.
+    """
+    inputs, code = inputs_fingerprint(warehouse), code_fingerprint()
+    begin_build(warehouse, whole=whole)
+    yield released_database(warehouse)
+    if whole:
+        finish_build(warehouse, inputs, code)
+
+
 def begin_build(warehouse: Warehouse, *, whole: bool) -> None:
     """Make the marts' database ready for dbt. Call under the writer lock.
 
@@ -158,10 +176,7 @@ def begin_build(warehouse: Warehouse, *, whole: bool) -> None:
 
 
 def finish_build(warehouse: Warehouse, inputs_sha256: str, code_sha256: str) -> None:
-    """Note that the marts are complete and tested, and what they were built from. Call under the writer lock.
-
-    The hashes are those from before the build: the project's files may have changed while dbt was at work.
-    """
+    """Note that the marts are complete and tested, and what they were built from. Call under the writer lock."""
     with warehouse.connect(warehouse.working_database, read_only=True) as connection:
         query = "select edition_id, fingerprint, is_released from intermediate.int_edition_fingerprints order by 1"
         editions = connection.execute(query).fetchall()

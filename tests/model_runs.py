@@ -65,14 +65,9 @@ class ModelRun:
     def build(self) -> subprocess.CompletedProcess[str]:
         """Everything that the asset `modelled` does in a whole run."""
         warehouse = self.warehouse
-        fingerprint, code = releases.inputs_fingerprint(warehouse), releases.code_fingerprint()
-        with warehouse.writing("build the marts"):
-            releases.begin_build(warehouse, whole=True)
-            done = self.dbt(
-                "build", "--exclude-resource-type", "unit_test", released=releases.released_database(warehouse)
-            )
+        with warehouse.writing("build the marts"), releases.building(warehouse, whole=True) as released:
+            done = self.dbt("build", "--exclude-resource-type", "unit_test", released=released)
             assert done.returncode == 0, done.stdout[-4000:]
-            releases.finish_build(warehouse, fingerprint, code)
         return done
 
     def dbt(self, *arguments: str, released: Path | None = None) -> subprocess.CompletedProcess[str]:

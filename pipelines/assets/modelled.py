@@ -138,24 +138,21 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
         failure = None
         with warehouse.writing("build the marts"), measured() as cost:
             warehouse.set_aside_if_damaged(warehouse.marts_database, context.log.warning)
-            fingerprint, code = releases.inputs_fingerprint(warehouse), releases.code_fingerprint()
-            if not context.is_subset and releases.is_settled(warehouse, fingerprint):
+            if not context.is_subset and releases.is_settled(warehouse, releases.inputs_fingerprint(warehouse)):
                 context.log.info("Nothing new is staged and no model changed: the release stands; the run ends here.")
                 return
             imports = _importing_ahead("great_expectations")
-            releases.begin_build(warehouse, whole=not context.is_subset)
-            os.environ.update(environment(parts.settings, releases.released_database(warehouse)))
             try:
-                build = dbt.cli(["build"], context=context)
-                limit = parts.settings.dbt_build_seconds
-                with ended_after(build.process, limit, what="dbt build", variable="DBT_BUILD_SECONDS"):
-                    for event in build.stream():
-                        if waiting or _asset_key(context, event).path[0] == "marts":
-                            waiting.append(event)
-                        else:  # Dagster writes it down while dbt works on
-                            yield event
-                if not context.is_subset:
-                    releases.finish_build(warehouse, fingerprint, code)
+                with releases.building(warehouse, whole=not context.is_subset) as released:
+                    os.environ.update(environment(parts.settings, released))
+                    build = dbt.cli(["build"], context=context)
+                    limit = parts.settings.dbt_build_seconds
+                    with ended_after(build.process, limit, what="dbt build", variable="DBT_BUILD_SECONDS"):
+                        for event in build.stream():
+                            if waiting or _asset_key(context, event).path[0] == "marts":
+                                waiting.append(event)
+                            else:  # Dagster writes it down while dbt works on
+                                yield event
             except Exception as error:
                 failure = error
                 for database in (warehouse.working_database, warehouse.marts_database):

@@ -160,7 +160,7 @@ def heals(place: Place, tally: Tally, *, second_run: bool) -> None:
     """A run succeeds, or, where that may be, says in a sentence what is damaged and the next one succeeds."""
     before = State.of(place.warehouse)
     run = place.run()
-    assert "Traceback" not in run.text
+    assert "Traceback (most recent" not in run.text
     between = nothing_lost(before, place.warehouse)
     if run.process.returncode:
         assert second_run, run.text[-4000:]
