@@ -23,6 +23,7 @@ from pipelines import releases
 from pipelines.assets.modelled import prepared_project
 from pipelines.settings import PROJECT_DIR, Settings
 from pipelines.warehouse import Warehouse
+from tests.faults.forked import Forked
 from tests.faults.state import State, nothing_lost
 from tests.faults.tally import Tally
 from tests.hub_files import VENUE_ID, ten_papers, write_hub_file
@@ -65,7 +66,7 @@ def children(pid: int) -> list[int]:
 class Run:
     """A run under way; it leads a process group of its own."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Forked
     log: Path
 
     @property
@@ -191,9 +192,12 @@ class Place:
         return os.environ | mine | changes
 
     def start(self, *command: str, **changes: str) -> Run:
-        """A run (or another command) in the background."""
+        """A run of an edition in the background, or another command of Python's."""
         log = self.folder / f"run-{len(list(self.folder.glob('run-*.log')))}.log"
+        log.touch()
         words = command or ("-m", "pipelines", "run", "--edition", "test-2026")
+        if words[:2] == ("-m", "pipelines"):
+            return Run(Forked(words[2:], cwd=self.folder, env=self.environment(**changes), log=log), log)
         with log.open("w") as out:
             process = subprocess.Popen(
                 [sys.executable, *words], cwd=self.folder, env=self.environment(**changes), text=True,

@@ -12,7 +12,6 @@ from tests.faults.tally import Tally
 
 pytestmark = [pytest.mark.faults("concurrency"), pytest.mark.faults_full, pytest.mark.slow]
 
-FULL = pytest.mark.faults_full
 BOTH = ("test-2025", "test-2026")
 
 # What the daemon does with the schedule's run requests once it is time: each becomes a run of that job.
@@ -57,14 +56,16 @@ def scheduled(place: Place, edition_id: str) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("first", "second", "step"),
     [
-        pytest.param((manual, "test-2026"), (manual, "test-2026"), id="one edition", marks=FULL),
-        pytest.param((manual, "test-2026"), (manual, "test-2025"), id="two editions"),
-        pytest.param((manual, "test-2026"), (scheduled, "test-2025"), id="a scheduled run", marks=FULL),
+        pytest.param((manual, "test-2026"), (manual, "test-2026"), "start", id="one edition, together"),
+        pytest.param((manual, "test-2026"), (manual, "test-2026"), "candidate", id="one edition, at its candidate"),
+        pytest.param((manual, "test-2026"), (manual, "test-2025"), "start", id="two editions, together"),
+        pytest.param((manual, "test-2026"), (manual, "test-2025"), "modelled", id="two editions, at the models"),
+        pytest.param((manual, "test-2026"), (scheduled, "test-2025"), "modelled", id="a scheduled run at the models"),
+        pytest.param((manual, "test-2026"), (scheduled, "test-2025"), "candidate", id="a scheduled run at a candidate"),
     ],
 )
-@pytest.mark.parametrize("step", ["start", pytest.param("modelled", marks=FULL), pytest.param("candidate", marks=FULL)])
 def test_both_runs_succeed_and_everything_is_published(
     place: Place, tmp_path: Path, tally: Tally, first: tuple, second: tuple, step: str
 ) -> None:

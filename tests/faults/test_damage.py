@@ -121,12 +121,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 @pytest.mark.parametrize(
     "names",
     [
-        # All at once, one of each kind: one run for the fast set.
-        pytest.param(
-            ("DAGSTER_HOME lost", "manifest of another dbt", "working header flipped", "marts log flipped"), id="many"
-        ),
-        *(pytest.param((name,), id=name, marks=FULL) for name in DAMAGES),
+        # Several at once, each of another kind, since every one costs a run; between them all that there are.
+        pytest.param(("DAGSTER_HOME lost", "manifest of another dbt", "working header flipped", "marts log flipped")),
+        pytest.param(("target lost", "working lost", "marts header flipped"), marks=FULL),
+        pytest.param(("manifest lost", "working log cut", "marts cut"), marks=FULL),
+        pytest.param(("manifest truncated", "working cut", "marts log cut"), marks=FULL),
+        pytest.param(("partial parse truncated", "working log flipped"), marks=FULL),
+        pytest.param(("project moved",), marks=FULL),
     ],
+    ids=", ".join,
 )
 def test_a_run_makes_again_what_it_can(place: Place, tally: Tally, names: tuple[str, ...]) -> None:
     place.news()
