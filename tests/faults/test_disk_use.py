@@ -57,8 +57,8 @@ def test_the_disk_use_of_releases_history_and_leftovers_stays_bounded(
         run = job.execute_in_process(instance=instance)
         planted = {
             place.settings.dbt_project_dir / "target" / f"modelled-{run.run_id[:7]}-{number:07}" / "dbt.log",
-            place.candidates / f"2026{number:04}T000000Z-00000000" / "release" / "papers.parquet",
-            place.candidates / f"2026{number:04}T000000Z-00000000" / "data_docs" / "index.html",
+            place.candidates / f"20260101T{number:06}Z-00000000" / "release" / "papers.parquet",
+            place.candidates / f"20260101T{number:06}Z-00000000" / "data_docs" / "index.html",
         }
         for path in planted:
             path.parent.mkdir(parents=True)
