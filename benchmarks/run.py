@@ -217,7 +217,8 @@ CANDIDATES = [
     ),
 ]  # fmt: skip
 BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
-NEEDED_BY_BUDGETS = ["limit", "data_work", "whole", "polars"]
+NEEDED_BY_BUDGETS = ["limit", "data_work", "whole", "polars", "dlt"]
+RUNS = {SAMPLE: 3, "XS": 3, "S": 3}
 
 
 def base_environment() -> dict[str, str]:
@@ -229,8 +230,8 @@ def compare(bench: Bench, size: str, names: list[str], runs: int) -> None:
     given = bench.input(size)
     path = Path(given[0].path).parent if len(given) > 1 else Path(given[0].path)
     for round_ in range(runs):
-        # What no budget is about takes a minute each at M, and one run of it says as much.
-        in_this_round = names if round_ == 0 or size != "M" else [name for name in names if name in NEEDED_BY_BUDGETS]
+        # What no budget is about is run once.
+        in_this_round = names if round_ == 0 else [name for name in names if name in NEEDED_BY_BUDGETS]
         for name in in_this_round:
             candidate = BY_NAME[name]
             with bench.scratch() as out:
@@ -408,15 +409,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--large", action="store_true", help="M in full, twenty editions at M, L, the memory limits")
     parser.add_argument("--sizes", nargs="+", help="only these: sample XS S M XS20 S20 M20 memory; XS is to try out")
     parser.add_argument("--only", nargs="+", choices=sorted(BY_NAME), help="only these candidates, at S and M")
-    parser.add_argument("--runs", type=int, help="default: 3; at M 1, with --large 3 of those in budgets")
+    parser.add_argument("--runs", type=int, help="default: 3 at sample and S, of what budgets need; 1 otherwise")
     parser.add_argument("--data", type=Path, default=HERE / "data", help="where inputs are kept and scratch folders go")
     parser.add_argument("--results", type=Path, help="default: a new file in benchmarks/results")
     parser.add_argument("--page", action="store_true", help="write docs/performance.md from the results")
     given = parser.parse_args(arguments)
     sizes = given.sizes or [SAMPLE, "S", "S20", "M", *(["M20", "memory"] if given.large else [])]
     everything = given.only or [candidate.name for candidate in CANDIDATES]
-    limits = [name for name in BY_NAME if name.startswith("limit")]
-    at_m = given.only or ([*limits, *NEEDED_BY_BUDGETS[1:]] if given.large else NEEDED_BY_BUDGETS)
+    limits = [name for name in BY_NAME if name.startswith("limit") and given.large]
+    at_m = given.only or [name for name in BY_NAME if name in {*NEEDED_BY_BUDGETS, *limits} - {"dlt"}]
     given.data.mkdir(parents=True, exist_ok=True)
     bench = Bench(given.data.absolute())
     started, load = datetime.now(UTC), os.getloadavg()
@@ -428,15 +429,14 @@ def main(arguments: list[str] | None = None) -> int:
             environment = base_environment() | ours.environment(out)
             measure.run(run_pipeline(SAMPLE), environment=environment, folder=out, log=out / "log.txt")
         for size in sizes:
-            runs = given.runs or (3 if given.large or size in (SAMPLE, "XS", "S", "S20") else 1)
+            runs = given.runs or RUNS.get(size, 1)
             if size == SAMPLE:
                 sample(bench, runs)
             elif size == "memory":
                 limited_memory(bench, "M", "1GB")
                 limited_memory(bench, "L", "2GB")
             elif size.endswith("20"):
-                is_small = inputs.SIZES[size.removesuffix("20")] <= inputs.SIZES["S"]
-                twenty(bench, size, runs if is_small else 1, verify=is_small)
+                twenty(bench, size, runs, verify=inputs.SIZES[size.removesuffix("20")] <= inputs.SIZES["S"])
             else:
                 compare(bench, size, at_m if size == "M" else everything, runs)
     except (Mismatch, measure.Failed) as error:
