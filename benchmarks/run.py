@@ -3,8 +3,8 @@
 Here belongs which candidates run on what and how often, and what must be equal. How a process is measured is
 `measure.py`'s, what becomes of the results `report.py`'s.
 
-    python -m benchmarks.run               sample and S, and M once for what the budgets need (`make bench`)
-    python -m benchmarks.run --large       sample, S, M, twenty editions, L and the memory limits (`make bench-large`)
+    python -m benchmarks.run               sample, S, twenty editions of S, and M for the budgets (`make bench`)
+    python -m benchmarks.run --large       the same with twenty editions of M, L and memory limits (`make bench-large`)
     python -m benchmarks.run --only limit polars --sizes S --runs 1
 
 Results go to `benchmarks/results/`; inputs are made once and kept in `benchmarks/data/`. Memory and threads of every
@@ -406,7 +406,7 @@ def commit() -> str:
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--large", action="store_true", help="M in full, twenty editions at M, L, the memory limits")
+    parser.add_argument("--large", action="store_true", help="twenty editions at M, L, the memory limits")
     parser.add_argument("--sizes", nargs="+", help="only these: sample XS S M XS20 S20 M20 memory; XS is to try out")
     parser.add_argument("--only", nargs="+", choices=sorted(BY_NAME), help="only these candidates, at S and M")
     parser.add_argument("--runs", type=int, help="default: 3 at sample and S, of what budgets need; 1 otherwise")
@@ -414,10 +414,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, help="default: a new file in benchmarks/results")
     parser.add_argument("--page", action="store_true", help="write docs/performance.md from the results")
     given = parser.parse_args(arguments)
-    sizes = given.sizes or [SAMPLE, "S", "S20", "M", *(["M20", "memory"] if given.large else [])]
+    sizes = given.sizes or [SAMPLE, "S", "M", *(["M20", "memory"] if given.large else ["S20"])]
     everything = given.only or [candidate.name for candidate in CANDIDATES]
-    limits = [name for name in BY_NAME if name.startswith("limit") and given.large]
-    at_m = given.only or [name for name in BY_NAME if name in {*NEEDED_BY_BUDGETS, *limits} - {"dlt"}]
+    at_m = given.only or [name for name in NEEDED_BY_BUDGETS if name != "dlt"]
     given.data.mkdir(parents=True, exist_ok=True)
     bench = Bench(given.data.absolute())
     started, load = datetime.now(UTC), os.getloadavg()

@@ -203,8 +203,8 @@ def test_the_schedule_is_there_and_off(server: Server, page: Page) -> None:
     for name in ("daily_refresh", *ON_FROM_THE_START):
         expect(page.get_by_text(name, exact=True)).to_be_visible()
     expect(page.get_by_text("At 05:15 AM UTC")).to_be_visible()
-    switches = page.get_by_role("checkbox").or_(page.get_by_role("switch"))
-    assert sum(switch.is_checked() for switch in switches.all()) == len(ON_FROM_THE_START)
+    on = page.get_by_role("checkbox", checked=True).or_(page.get_by_role("switch", checked=True))
+    expect(on).to_have_count(len(ON_FROM_THE_START))
     selector = {"repositoryName": "__repository__", "repositoryLocationName": "peer_reviews"}
     told = server.ask(
         "query($s: RepositorySelector!) {"
