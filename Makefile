@@ -34,9 +34,12 @@ doctor: $(SETUP) ## check the installation, the warehouse and what a run needs
 test: $(SETUP) ## run the tests
 	@$(BIN)/pytest
 
+# The two longest files come first, one for each process.
+LONG_FAULTS := tests/faults/test_random_kills.py tests/faults/test_disk_use.py
+OTHER_FAULTS := $(filter-out $(LONG_FAULTS),$(sort $(wildcard tests/faults/test_*.py)))
 test-faults: $(SETUP) ## inject every fault, for long, and put its figures into docs/reliability.md
-	@FAULTS_REPORT=docs/reliability.json $(BIN)/pytest tests/faults tests/integration/test_http_sources.py \
-	    -m 'faults or faults_full' --loadscope-reorder
+	@FAULTS_REPORT=docs/reliability.json $(BIN)/pytest -m 'faults or faults_full' \
+	    $(LONG_FAULTS) $(OTHER_FAULTS) tests/integration/test_http_sources.py
 	@$(BIN)/python docs/make_pages.py
 
 lint: $(SETUP) ## ruff, sqlfluff, the type checker, and the generated docs
