@@ -10,7 +10,6 @@ Here belongs how the pipeline is started, and what of it counts as what. How pro
 """
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -75,8 +74,7 @@ def _land() -> None:
 
 
 def _data_work(folder: Path) -> None:
-    from pipelines import releases, staging
-    from pipelines.assets import modelled
+    from pipelines import dbt_process, releases, staging
     from pipelines.editions import load_editions
     from pipelines.settings import Settings
     from pipelines.warehouse import Warehouse
@@ -84,20 +82,14 @@ def _data_work(folder: Path) -> None:
     settings = Settings()
     warehouse = Warehouse(settings)
     editions = load_editions(settings.editions_file)
-    for edition in editions.editions:
-        staging.stage(edition, editions, warehouse=warehouse, log=print)
-    with warehouse.writing("build the marts"), releases.building(warehouse, whole=True) as released:
-        # As the asset `modelled` has it.
-        excluded = modelled.TESTED_ELSEWHERE.split()
-        command = [str(Path(sys.executable).parent / "dbt"), "build", "--exclude", *excluded]
-        command += ["--project-dir", str(settings.dbt_project_dir), "--profiles-dir", str(settings.dbt_project_dir)]
-        # The project's own target folder keeps dbt's parsed project, as in a run.
-        command += ["--log-path", str(folder / "logs"), "--no-use-colors"]
-        variables = os.environ | modelled.environment(settings, released)
-        done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        (folder / "dbt.log").write_text(done.stdout, encoding="utf-8")
-        if done.returncode:
-            raise SystemExit(f"dbt build failed: {done.stdout[-2000:]}")
+    with dbt_process.started_ahead(settings):
+        for edition in editions.editions:
+            staging.stage(edition, editions, warehouse=warehouse, log=print)
+        with warehouse.writing("build the marts"), releases.building(warehouse, whole=True) as released:
+            dbt = dbt_process.start_build(settings, folder / "dbt", released)
+            said, _ = dbt.communicate()
+            if dbt.returncode:
+                raise SystemExit(f"dbt build failed: {said.decode()[-2000:]}")
     releases.build_candidate(warehouse, print)
 
 

@@ -322,10 +322,9 @@ def check_processes(warehouse: Warehouse, processes: Path = Path("/proc")) -> It
     for folder in processes.glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             words = (folder / "cmdline").read_bytes().split(b"\0")
-            is_dbt = any(word.rsplit(b"/")[-1] == b"dbt" for word in words[:2])
-            if not is_dbt or f"WAREHOUSE_DIR={warehouse.root}".encode() not in (folder / "environ").read_bytes().split(
-                b"\0"
-            ):
+            is_dbt = any(word.rsplit(b"/")[-1] == b"dbt" for word in words[:2]) or b"pipelines.dbt_process" in words
+            variables = (folder / "environ").read_bytes().split(b"\0")
+            if not is_dbt or f"WAREHOUSE_DIR={warehouse.root}".encode() not in variables:
                 continue
             parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             if parent == 1:

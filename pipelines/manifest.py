@@ -32,5 +32,9 @@ def state(project: Path) -> Literal["missing", "unusable", "outdated", "current"
     root = f'"root_path": {json.dumps(str(project))}'.encode()
     if version not in content[:1000] or root not in content or not content.rstrip().endswith(b"}"):
         return "unusable"
-    newest = max((file.stat().st_mtime for pattern in _SOURCES for file in project.glob(pattern)), default=0)
-    return "outdated" if manifest.stat().st_mtime < newest else "current"
+    return "outdated" if manifest.stat().st_mtime < newest_source(project) else "current"
+
+
+def newest_source(project: Path) -> float:
+    """When a file of the project last changed, in seconds since the epoch."""
+    return max((file.stat().st_mtime for pattern in _SOURCES for file in project.glob(pattern)), default=0)

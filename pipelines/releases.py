@@ -104,14 +104,16 @@ _CODE = (
     "pipelines/contracts.py",
     "pipelines/records.py",
     "pipelines/staging.py",
-    "dbt_project/**/*.sql",
-    "dbt_project/**/*.csv",
-    "dbt_project/**/*.yml",
+    "dbt_project/*.yml",
+    "dbt_project/models/**/*.*",
+    "dbt_project/macros/**/*.*",
+    "dbt_project/seeds/**/*.*",
+    "dbt_project/tests/**/*.*",
     "pipelines/text.py",
     "pipelines/dbt_functions.py",
 )
 _TEXT_LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "markdown-it-py", "pylatexenc")
-_NOT_CODE = ("target", "_unit_tests.yml")
+_NOT_CODE = "_unit_tests.yml"
 
 
 def inputs_fingerprint(warehouse: Warehouse) -> str:
@@ -126,10 +128,7 @@ def code_fingerprint() -> str:
     parts = []
     for pattern in _CODE:
         files = sorted(PROJECT_DIR.glob(pattern))
-        names = [file.relative_to(PROJECT_DIR) for file in files]
-        parts += [
-            f"{name} {sha256(PROJECT_DIR / name)}" for name in names if not set(name.parts).intersection(_NOT_CODE)
-        ]
+        parts += [f"{file.relative_to(PROJECT_DIR)} {sha256(file)}" for file in files if file.name != _NOT_CODE]
     parts += [f"{library} {metadata.version(library)}" for library in _TEXT_LIBRARIES]
     parts += [f"python {platform.python_version()}", f"unicode {unicodedata.unidata_version}"]
     parts += [f"row groups {ROW_GROUP_ROWS}", f"contract {CONTRACT_VERSION}"]

@@ -13,13 +13,15 @@ something else, and nothing is said about it here.
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from pipelines import dbt_process
 from pipelines.landing import Log
+from pipelines.settings import Settings
 
 # Set on a run whose failure somebody was told, so that the daemon's sensor does not tell it again.
 TOLD_TAG = "peer_reviews/told"
@@ -94,7 +96,9 @@ class _ShownAlive(dg.Executor):
         return self._inner.step_dependency_config
 
     def execute(self, plan_context: Any, execution_plan: Any) -> Iterator[dg.DagsterEvent]:
-        with alive(plan_context.instance, plan_context.run_id):
+        builds = "modelled" in execution_plan.step_keys_to_execute
+        ahead = dbt_process.started_ahead(Settings()) if builds else nullcontext()
+        with alive(plan_context.instance, plan_context.run_id), ahead:
             yield from self._inner.execute(plan_context, execution_plan)
 
 

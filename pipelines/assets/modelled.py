@@ -1,10 +1,12 @@
 """The dbt models as assets: seeds, staging, intermediate, marts, with their tests as asset checks."""
 
 import importlib
+import json
 import os
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import metadata
@@ -13,18 +15,23 @@ from typing import Any
 
 import click
 import dagster as dg
-from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtCliResource, DbtProject, dbt_assets
+from dagster_dbt import (
+    DagsterDbtTranslator,
+    DagsterDbtTranslatorSettings,
+    DbtCliInvocation,
+    DbtCliResource,
+    DbtProject,
+    dbt_assets,
+)
 from packaging.version import Version
 
 from pipelines import manifest, releases
 from pipelines.assets import OWNERS
 from pipelines.costs import Cost, as_metadata, measured
+from pipelines.dbt_process import FLAGS, TESTED_ELSEWHERE, environment, start_build
 from pipelines.limits import ended_after
 from pipelines.parts import Parts
 from pipelines.settings import Settings
-
-# Unit tests are about the SQL and these tests about the seeds, not about the data; the test suite runs them.
-TESTED_ELSEWHERE = "tag:fixed resource_type:unit_test"
 
 
 class ModelsError(click.ClickException):
@@ -99,32 +106,35 @@ def _dbt() -> str:
     return str(Path(sys.executable).parent / "dbt")
 
 
-def environment(settings: Settings, released: Path | None = None) -> dict[str, str]:
-    """What `profiles.yml` and the plugin in it read from the environment."""
-    return {
-        "RELEASED_DATABASE": str(released or ""),
-        "WAREHOUSE_DIR": str(settings.warehouse_dir),
-        "DUCKDB_MEMORY_LIMIT": settings.memory_limit,
-        "DUCKDB_THREADS": str(settings.threads),
-        "DUCKDB_TEMP_DIR": str(settings.temp_dir or ""),
-        "DO_NOT_TRACK": "1",
-    }
-
-
 def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
     """One asset per dbt node, all built by one `dbt build`."""
     project = prepared_project(parts.settings)
+    nodes = json.loads(project.manifest_path.read_bytes())
     dbt = _Dbt(
         project_dir=str(project.project_dir),
         profiles_dir=str(parts.settings.dbt_project_dir),
         dbt_executable=_dbt(),
-        # dbt would write two thousand debug lines a run; what it says at `info` is in the run's own log as well.
-        global_config_flags=["--no-use-colors", "--log-level-file", "info"],
+        global_config_flags=list(FLAGS),
     )
     translator = _Translator(settings=DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True))
 
+    def whole_build(context: dg.AssetExecutionContext, released: Path | None) -> DbtCliInvocation:
+        """What `dbt.cli` gives, by a process that may have been started ahead."""
+        target = project.project_dir / "target" / f"modelled-{context.run_id[:7]}-{str(uuid.uuid4())[:7]}"
+        return DbtCliInvocation(
+            process=start_build(parts.settings, target, released),
+            manifest=nodes,
+            dagster_dbt_translator=translator,
+            project=project,
+            project_dir=project.project_dir,
+            target_path=target,
+            raise_on_error=True,
+            cli_version=dbt._cli_version,
+            context=context,
+        )
+
     @dbt_assets(
-        manifest=project.manifest_path,
+        manifest=nodes,
         dagster_dbt_translator=translator,
         project=project,
         name="modelled",
@@ -144,8 +154,11 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
             imports = _importing_ahead("great_expectations")
             try:
                 with releases.building(warehouse, whole=not context.is_subset) as released:
-                    os.environ.update(environment(parts.settings, released))
-                    build = dbt.cli(["build"], context=context)
+                    if context.is_subset:
+                        os.environ.update(environment(parts.settings, released))
+                        build = dbt.cli(["build"], context=context)
+                    else:
+                        build = whole_build(context, released)
                     limit = parts.settings.dbt_build_seconds
                     with ended_after(build.process, limit, what="dbt build", variable="DBT_BUILD_SECONDS"):
                         for event in build.stream():

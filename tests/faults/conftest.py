@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.faults.reader import Reader
-from tests.faults.runs import Place, wait_until
+from tests.faults.runs import Place, copy_project, wait_until
 from tests.faults.tally import Tally
 
 
@@ -31,10 +31,16 @@ def tally(request: pytest.FixtureRequest) -> Iterator[Tally]:
     request.node.user_properties.append(("tally", asdict(counted)))
 
 
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project for all tests that leave it as it is."""
+    return copy_project(tmp_path_factory.mktemp("copy"))
+
+
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+def place(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """Where whole runs happen: one edition, one release, and it is known how long a run takes."""
-    place = Place(tmp_path_factory.mktemp("runs"))
+    place = Place(tmp_path_factory.mktemp("runs"), project)
     place.news()
     place.complete()
     return place

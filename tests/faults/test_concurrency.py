@@ -36,9 +36,9 @@ with dg.DagsterInstance.get() as instance:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+def place(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
     """Two editions, the first of which has a release."""
-    place = Place(tmp_path_factory.mktemp("concurrency"))
+    place = Place(tmp_path_factory.mktemp("concurrency"), project)
     place.write_editions(*BOTH, active=True)
     for edition_id in BOTH:
         place.news(edition_id)

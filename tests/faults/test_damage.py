@@ -17,7 +17,7 @@ import pytest
 
 from pipelines import releases
 from pipelines.landing import LandingError, current_snapshot
-from tests.faults.runs import Place
+from tests.faults.runs import Place, copy_project
 from tests.faults.small import Small
 from tests.faults.state import State, nothing_lost
 from tests.faults.tally import Tally
@@ -109,7 +109,8 @@ DAMAGES: dict[str, Callable[[Place], object]] = {
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     """Two editions are released; only one of them has news later, and the other's text is taken from the release."""
-    place = Place(tmp_path_factory.mktemp("damage"))
+    folder = tmp_path_factory.mktemp("damage")
+    place = Place(folder, copy_project(folder))
     place.write_editions(*BOTH)
     for edition_id in BOTH:
         place.news(edition_id)

@@ -188,9 +188,9 @@ def test_not_ours_to_write(open_folder: Path, tally: Tally, stage: str) -> None:
 
 @pytest.mark.faults_full
 @pytest.mark.parametrize("disk", [DISK_OF_A_RUN], indirect=True)
-def test_full_under_a_whole_run(disk: Disk, tmp_path: Path, tally: Tally) -> None:
+def test_full_under_a_whole_run(disk: Disk, project: Path, tmp_path: Path, tally: Tally) -> None:
     """At each step of a run in turn; what the step could still finish is finished, and nothing is half done."""
-    place = Place(tmp_path, disk.folder / "warehouse")
+    place = Place(tmp_path, project, disk.folder / "warehouse")
     place.news()
     place.complete()
     for step in STEPS:

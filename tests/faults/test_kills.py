@@ -7,12 +7,11 @@ import os
 import random
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.faults.reader import Reader
-from tests.faults.runs import STEPS, TARGETS, Place, is_alive, recover, wait_until
+from tests.faults.runs import STEPS, TARGETS, Place, children, is_alive, recover
 from tests.faults.state import State, nothing_lost
 from tests.faults.tally import Tally
 
@@ -48,15 +47,27 @@ def test_killed_at_a_step(place: Place, reader: Reader, tally: Tally, step: str,
     assert orphan is None or not is_alive(orphan)
 
 
+@FULL
+def test_a_dbt_that_is_killed_while_it_waits_for_work_is_replaced(place: Place, reader: Reader, tally: Tally) -> None:
+    place.news()
+    before = State.of(place.warehouse)
+    run = place.start()
+    assert run.await_step("landed"), run.text
+    for child in children(run.process.pid):
+        os.kill(child, signal.SIGKILL)
+    tally.injected += 1
+    assert run.wait() == 0, run.text
+    assert nothing_lost(before, place.warehouse).current != before.current
+    assert place.rows_lost() == 0
+    tally.recovered += 1
+
+
 def test_an_orphan_is_named_and_then_waited_for(place: Place, reader: Reader, tally: Tally) -> None:
     """A dbt that outlives its run and does not end holds the database; once it ends, nobody has to do anything."""
     place.news()
     before = State.of(place.warehouse)
     run = place.start()
     assert run.await_dbt(), run.text
-    # Once it has the database, which is what the next run meets.
-    held = lambda: f":{place.warehouse.working_database.stat().st_ino} " in Path("/proc/locks").read_text()  # noqa: E731
-    assert wait_until(held, 60)
     orphan = TARGETS["dagster"](run)
     run.wait()
     assert orphan is not None

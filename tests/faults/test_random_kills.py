@@ -29,6 +29,7 @@ def test_killed_at_a_random_moment(place: Place, reader: Reader, tally: Tally, n
         run = place.start()
         if target == "dbt":
             assert run.await_dbt(), run.text
+            began = time.monotonic()
         moment = share * place.seconds * (0.3 if target == "dbt" else 1) * 0.7**attempt
         wait_until(lambda run=run: run.process.poll() is not None, max(0, began + moment - time.monotonic()))
         if run.process.poll() is None:

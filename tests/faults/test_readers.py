@@ -43,12 +43,12 @@ def test_every_reading_during_promotions_is_exactly_one_release(tmp_path: Path, 
 
 @pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.faults_full)], ids=["fast", "runs"])
 def test_a_reader_held_open_through_five_runs_blocks_none_and_reads_on(
-    tmp_path: Path, tally: Tally, is_whole: bool
+    project: Path, tmp_path: Path, tally: Tally, is_whole: bool
 ) -> None:
     """Connections that stay open, a cursor half-way, an open file and a working directory inside the release."""
     made: Place | Small
     if is_whole:
-        made = Place(tmp_path)
+        made = Place(tmp_path, project)
         made.news()
         made.complete()
     else:

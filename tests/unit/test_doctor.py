@@ -229,10 +229,11 @@ def test_a_dbt_whose_run_is_gone(warehouse: Warehouse, tmp_path: Path) -> None:
 
     process(100, 1, "/x/python /x/bin/dbt build", warehouse.root)
     process(101, 99, "/x/python /x/bin/dbt build", warehouse.root)
+    process(104, 1, "/x/python -u -m pipelines.dbt_process /x/dbt_project", warehouse.root)
     process(102, 1, "/x/python /x/bin/dbt build", tmp_path / "other")
     process(103, 1, "/x/python dbt.txt", warehouse.root)
     said = only(doctor.check_processes(warehouse, tmp_path / "proc"), "problem")
-    assert said.endswith("(process 100); end it: kill 100")
+    assert said.endswith("(process 100 104); end it: kill 100 104")
     only(doctor.check_processes(warehouse), "ok")
 
 
