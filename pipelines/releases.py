@@ -6,6 +6,7 @@ belongs in dbt, what makes them good enough in `expectations/`. Also a command: 
     warehouse/candidates/<release_id>/release/     the files of a release to be
     warehouse/candidates/<release_id>/data_docs/   what Great Expectations found, to look at
     warehouse/candidates/<release_id>/build.json   what the marts behind it were built from
+    warehouse/candidates/<release_id>/files.json   the hashes of its files as they were written
     warehouse/candidates/<release_id>/verdict.json the gate's verdict and the hashes of the files that it is about
     warehouse/releases/<release_id>/               an immutable release
     warehouse/current -> releases/<release_id>     one flip switches everything, `peer_reviews.duckdb` included
@@ -74,6 +75,11 @@ class Candidate:
     def build_file(self) -> Path:
         """The build that the candidate was made from."""
         return self.folder / "build.json"
+
+    @property
+    def files_file(self) -> Path:
+        """The sha256 of each file in `release`, by its path there, from when it was written."""
+        return self.folder / "files.json"
 
     @property
     def build(self) -> "Build":
@@ -281,7 +287,10 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
         release_id = f"{_next_stamp(warehouse)}-{content[:8]}"
         _share_unchanged(warehouse, building / "release", hashes)
         _write_database(warehouse, building / "release" / DATABASE, release_id)
-        Candidate(release_id, building).build_file.write_text(json.dumps(asdict(build)), encoding="utf-8")
+        hashes[DATABASE] = sha256(building / "release" / DATABASE)
+        unnamed = Candidate(release_id, building)
+        unnamed.build_file.write_text(json.dumps(asdict(build)), encoding="utf-8")
+        unnamed.files_file.write_text(json.dumps(hashes, indent=2), encoding="utf-8")
         for path in _files(building):
             sync(path)
         candidate = Candidate(release_id, warehouse.candidates / release_id)
@@ -439,8 +448,11 @@ def _write_database(warehouse: Warehouse, target: Path, release_id: str) -> None
 
 
 def seal(candidate: Candidate, verdict: dict[str, Any]) -> None:
-    """Write the gate's verdict beside the candidate, with the hashes of the files that were judged."""
-    files = {str(path.relative_to(candidate.release)): sha256(path) for path in _files(candidate.release)}
+    """Write the gate's verdict beside the candidate, with the hashes of its files.
+
+    Those are from before the gate read them: a file that changes later, whenever that is, has no verdict.
+    """
+    files = json.loads(candidate.files_file.read_text(encoding="utf-8"))
     candidate.verdict_file.write_text(json.dumps({"verdict": verdict, "files": files}, indent=2), encoding="utf-8")
     sync(candidate.verdict_file)
     sync(candidate.folder)
@@ -487,8 +499,6 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
         for path in _files(candidate.release):
             path.chmod(0o444)
             sync(path)
-        # Before it stands among the releases: a damaged one there would be in the way of the next.
-        verify(candidate.release)
         warehouse.releases.mkdir(exist_ok=True)
         candidate.release.rename(warehouse.releases / candidate.release_id)
         sync(warehouse.releases)

@@ -501,11 +501,15 @@ def test_a_candidate_that_did_not_pass_is_refused_however_often(
         assert str(candidate.data_docs) in said
 
 
+@pytest.mark.parametrize("at_the_gate", [False, True])
 @pytest.mark.parametrize("change", ["altered", "cut", "missing", "added", "swapped"])
-def test_a_candidate_that_changed_after_its_verdict_is_refused(warehouse: Warehouse, build: Build, change: str) -> None:
+def test_a_candidate_that_changed_since_it_was_made_is_refused(
+    warehouse: Warehouse, build: Build, change: str, at_the_gate: bool
+) -> None:
     candidate = build(FIRST)
     assert candidate is not None
-    releases.seal(candidate, PASSED)
+    if not at_the_gate:
+        releases.seal(candidate, PASSED)
     name = "reviews/test-2026.parquet"
     file = candidate.release / name
     data = bytearray(file.read_bytes())
@@ -521,6 +525,8 @@ def test_a_candidate_that_changed_after_its_verdict_is_refused(warehouse: Wareho
         (candidate.release / name).write_bytes(data)
     else:
         shutil.copyfile(candidate.release / "reviews" / "test-2025.parquet", file)
+    if at_the_gate:
+        releases.seal(candidate, PASSED)
     said = refusal(warehouse)
     assert said == (
         f"Candidate {candidate.release_id} changed after it was judged ({name}); materialise 'candidate' again."
@@ -678,7 +684,7 @@ def die(*arguments: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("owner", "point"), [(Path, "rename"), (releases, "verify")])
+@pytest.mark.parametrize(("owner", "point"), [(Path, "rename"), (releases, "_write_manifest")])
 def test_a_promotion_that_died_before_the_rename_is_done_again(
     warehouse: Warehouse, build: Build, said: list[str], monkeypatch: pytest.MonkeyPatch, owner: object, point: str
 ) -> None:
