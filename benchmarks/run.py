@@ -4,7 +4,7 @@ Here belongs which candidates run on what and how often, and what must be equal.
 `measure.py`'s, what becomes of the results `report.py`'s.
 
     python -m benchmarks.run               sample, S, twenty editions of S, and M for the budgets (`make bench`)
-    python -m benchmarks.run --large       the same with twenty editions of M, L and memory limits (`make bench-large`)
+    python -m benchmarks.run --large       memory limits at M and L, then that with M as twenty (`make bench-large`)
     python -m benchmarks.run --only limit polars --sizes S --runs 1
 
 Results go to `benchmarks/results/`; inputs are made once and kept in `benchmarks/data/`. Memory and threads of every
@@ -414,7 +414,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, help="default: a new file in benchmarks/results")
     parser.add_argument("--page", action="store_true", help="write docs/performance.md from the results")
     given = parser.parse_args(arguments)
-    sizes = given.sizes or [SAMPLE, "S", "M", *(["M20", "memory"] if given.large else ["S20"])]
+    # The memory limits first: should a run not fit into one, whoever watches knows it early.
+    sizes = given.sizes or (["memory"] if given.large else []) + [SAMPLE, "S", "M", "M20" if given.large else "S20"]
     everything = given.only or [candidate.name for candidate in CANDIDATES]
     at_m = given.only or [name for name in NEEDED_BY_BUDGETS if name != "dlt"]
     given.data.mkdir(parents=True, exist_ok=True)

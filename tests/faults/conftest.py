@@ -50,7 +50,7 @@ def place(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Place:
 def reader(place: Place, tmp_path: Path, tally: Tally) -> Iterator[Reader]:
     """Reads from before the fault until after the recovery; none of its readings may be wrong."""
     # Beside a run that takes many seconds; it should not take the processor from that.
-    with Reader(place.root, tmp_path / "readings", pause=0.3) as reader:
+    with Reader(place.root, tmp_path / "readings", pause=0.8) as reader:
         assert wait_until(lambda: reader.readings, 60)
         yield reader
     tally.reads, wrong = reader.judge()

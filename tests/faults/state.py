@@ -58,7 +58,9 @@ def nothing_lost(before: State, warehouse: Warehouse) -> State:
         assert after.pulls[path].startswith(lines), path
     assert {path: after.releases.get(path) for path in before.releases} == before.releases
     for release_id in releases.release_ids(warehouse):
-        releases.verify(warehouse.releases / release_id)
+        # One that stood before was verified when it was new, and has just been compared with that.
+        if f"{release_id}/manifest.json" not in before.releases:
+            releases.verify(warehouse.releases / release_id)
     if after.current != before.current:
         assert after.current in releases.release_ids(warehouse)
         assert before.current is None or after.current > before.current

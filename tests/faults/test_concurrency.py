@@ -74,7 +74,7 @@ def test_both_runs_succeed_and_everything_is_published(
     for edition_id in editions:
         place.news(edition_id)
     before = State.of(place.warehouse)
-    with Reader(place.root, tmp_path / "readings", pause=0.2) as reader:
+    with Reader(place.root, tmp_path / "readings", pause=0.5) as reader:
         assert wait_until(lambda: reader.readings, 60)
         one = first[0](place, first[1])
         if step != "start":
