@@ -499,6 +499,8 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
         for path in _files(candidate.release):
             path.chmod(0o444)
             sync(path)
+        # Before it stands among the releases: a damaged one there would be in the way of the next.
+        verify(candidate.release)
         warehouse.releases.mkdir(exist_ok=True)
         candidate.release.rename(warehouse.releases / candidate.release_id)
         sync(warehouse.releases)

@@ -684,7 +684,7 @@ def die(*arguments: object) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("owner", "point"), [(Path, "rename"), (releases, "_write_manifest")])
+@pytest.mark.parametrize(("owner", "point"), [(Path, "rename"), (releases, "verify")])
 def test_a_promotion_that_died_before_the_rename_is_done_again(
     warehouse: Warehouse, build: Build, said: list[str], monkeypatch: pytest.MonkeyPatch, owner: object, point: str
 ) -> None:
