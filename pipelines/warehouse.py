@@ -173,9 +173,13 @@ class Warehouse:
         return True
 
     @contextmanager
-    def memory(self, *folders: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection to no database, for files of the warehouse and of `folders`."""
-        connection = duckdb.connect(config=self.connection_settings)
+    def memory(self, *folders: Path, share: float = 1) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection to no database, for files of the warehouse and of `folders`.
+
+        It takes a `share` of the memory limit, where something else needs the rest.
+        """
+        limit = re.sub(r"^[\d.]+", lambda number: f"{float(number[0]) * share:g}", self.settings.memory_limit)
+        connection = duckdb.connect(config=self.connection_settings | {"memory_limit": limit})
         try:
             confine(connection, [self.root, self.landing, *folders])
             yield connection

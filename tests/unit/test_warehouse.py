@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -133,6 +134,13 @@ def test_settings_reach_the_connection(warehouse: Warehouse) -> None:
             "select current_setting('memory_limit'), current_setting('threads')"
         ).fetchall()
     assert (limit, threads) == ("953.6 MiB", 2)
+
+
+@pytest.mark.parametrize(("limit", "half"), [("1GB", "476.8 MiB"), ("1.5 GiB", "768.0 MiB"), ("512MB", "244.1 MiB")])
+def test_a_connection_can_take_a_share_of_the_memory(warehouse: Warehouse, limit: str, half: str) -> None:
+    limited = Warehouse(replace(warehouse.settings, memory_limit=limit))
+    with limited.memory(share=0.5) as connection:
+        assert connection.execute("select current_setting('memory_limit')").fetchall() == [(half,)]
 
 
 def test_a_sound_database_stays(warehouse: Warehouse) -> None:
