@@ -22,7 +22,7 @@ from dotenv import load_dotenv
 from pipelines import dbt_process, releases
 from pipelines.costs import as_lines
 from pipelines.editions import load_editions
-from pipelines.failures import Failure, step_failures
+from pipelines.failures import INTERRUPTED, Failure, step_failures
 from pipelines.limits import interrupted_after
 from pipelines.settings import PROJECT_DIR, Settings
 from pipelines.warehouse import Warehouse, WarehouseError
@@ -115,7 +115,7 @@ def _materialise(edition_ids: list[str], settings: Settings) -> list[Failure]:
             limit = f"RUN_SECONDS={settings.run_seconds:g} seconds"
             failed = [Failure("run", f"it took longer than {limit} and was stopped; raise it if that is too short.")]
         elif result is None:
-            raise KeyboardInterrupt  # somebody pressed Ctrl-C, and knows it
+            return [Failure("run", INTERRUPTED)]  # somebody pressed Ctrl-C, and need not be told
         else:
             failed = step_failures(result.all_events) or [Failure("run", "Dagster ended it outside its steps.")]
         _tell(instance, run_id, settings, failed)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import dagster as dg
 
+INTERRUPTED = "it was interrupted; what it had done stays, and the next run goes on from there"
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -53,6 +55,8 @@ def _reason(event: dg.DagsterEvent) -> str:
         return event.message or "it failed without a message"
     while error.cause and str(error.cls_name).startswith("Dagster"):
         error = error.cause
+    if error.cls_name in ("DagsterExecutionInterruptedError", "KeyboardInterrupt"):
+        return INTERRUPTED
     # The message begins with the class, module and all, and a colon.
     words = error.message.split(f"{error.cls_name}: ", 1)[-1].split("Stack Trace")[0]
     return words.strip()

@@ -62,6 +62,23 @@ def test_a_dbt_that_is_killed_while_it_waits_for_work_is_replaced(place: Place, 
     tally.recovered += 1
 
 
+@FULL
+@pytest.mark.parametrize("step", ["landed", "modelled", "candidate"])
+def test_ctrl_c_is_one_sentence(place: Place, reader: Reader, tally: Tally, step: str) -> None:
+    """A terminal sends it to everything that the run has started."""
+    place.news()
+    before = State.of(place.warehouse)
+    run = place.start()
+    assert run.await_step(step), run.text
+    if step == "modelled":
+        assert run.await_dbt(), run.text
+    os.killpg(run.process.pid, signal.SIGINT)
+    assert run.wait() == 1, run.text
+    (line,) = (line for line in run.text.splitlines() if line.startswith("Error: "))
+    assert line.endswith(": it was interrupted; what it had done stays, and the next run goes on from there"), run.text
+    recover(place, before, tally)
+
+
 def test_an_orphan_is_named_and_then_waited_for(place: Place, reader: Reader, tally: Tally) -> None:
     """A dbt that outlives its run and does not end holds the database; once it ends, nobody has to do anything."""
     place.news()
