@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.maintenance import disk_use
+
 SAMPLE_SECONDS = 0.2
 
 
@@ -84,7 +86,7 @@ class _Sampler(threading.Thread):
             self.peak = max([self.peak, sum(now for now, _ in sizes), *(most for _, most in sizes)])
             rounds += 1
             if self.temporary and rounds % 5 == 0:
-                self.temporary_peak = max(self.temporary_peak, _size(self.temporary))
+                self.temporary_peak = max(self.temporary_peak, disk_use(self.temporary))
 
     def stop(self) -> None:
         self.done.set()
@@ -117,13 +119,3 @@ def _resident(pid: int) -> tuple[int, int]:
         if "kB" in value
     }
     return found.get("VmRSS", 0), found.get("VmHWM", 0)
-
-
-def _size(folder: Path) -> int:
-    total = 0
-    for path in folder.rglob("*") if folder.is_dir() else []:
-        try:
-            total += path.stat().st_size
-        except OSError:
-            continue
-    return total

@@ -121,8 +121,8 @@ def run(
     """
     suites = load_suites() if suites is None else suites
     found = _Findings()
-    # The other half of the memory is for the frames that Great Expectations looks at.
-    with warehouse.memory(candidate, share=0.5) as connection, _quiet():
+    # Most of the memory is for the frames that Great Expectations looks at.
+    with warehouse.memory(candidate, share=0.25) as connection, _quiet():
         contract = _contract(warehouse)
         tables = _Tables(connection, candidate, contract)
         tables.read(suites, previous or {})

@@ -6,6 +6,8 @@ under the lock of its writers, and of Dagster's history only runs that have ende
 """
 
 import contextlib
+import itertools
+import os
 import shutil
 import sqlite3
 import time
@@ -75,8 +77,10 @@ def disk_use(*places: Path) -> int:
     """Bytes on disk below some folders or of some files; a file with several names counts once, what is gone not."""
     seen: dict[tuple[int, int], int] = {}
     for place in places:
-        for path in [place, *place.rglob("*")] if place.exists() else []:
-            with contextlib.suppress(FileNotFoundError):
+        # Unlike `Path.rglob`, `os.walk` minds no folder that goes away meanwhile.
+        below = (Path(folder, name) for folder, *names in os.walk(place) for name in itertools.chain(*names))
+        for path in itertools.chain([place], below):
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError):
                 status = path.lstat()
                 seen[status.st_dev, status.st_ino] = status.st_blocks * 512
     return sum(seen.values())

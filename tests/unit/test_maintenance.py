@@ -2,8 +2,10 @@
 
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -143,6 +145,26 @@ def test_disk_use_counts_a_shared_file_once(tmp_path: Path) -> None:
     assert 100_000 <= alone < 150_000
     assert disk_use(tmp_path) - alone == disk_use(tmp_path / "b") - disk_use(one) < 10_000
     assert disk_use(tmp_path / "absent") == 0
+
+
+def test_disk_use_minds_nothing_that_goes_away_meanwhile(tmp_path: Path) -> None:
+    """DuckDB makes and removes its folder for spilled data while maintenance or a benchmark looks."""
+    done = threading.Event()
+
+    def come_and_go() -> None:
+        while not done.is_set():
+            (tmp_path / "spilled" / "deeper").mkdir(parents=True)
+            (tmp_path / "spilled" / "deeper").rmdir()
+            (tmp_path / "spilled").rmdir()
+
+    with ThreadPoolExecutor() as pool:
+        coming = pool.submit(come_and_go)
+        try:
+            for _ in range(3_000):
+                disk_use(tmp_path)
+        finally:
+            done.set()
+        coming.result()
 
 
 # --- dbt's output -----------------------------------------------------------------------------------------------------
