@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import dataclasses
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -84,6 +85,8 @@ def _materialise(edition_ids: list[str], settings: Settings) -> list[Failure]:
     from pipelines.console import calm_stdout, short_lines
     from pipelines.definitions import defs
 
+    # An interrupt that meets SQLAlchemy as it closes a connection would be logged with a traceback.
+    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
     calm = dg.Definitions.merge(defs, dg.Definitions(loggers={"console": short_lines}))
     run_id = str(uuid.uuid4())
     with dg.DagsterInstance.get() as instance:

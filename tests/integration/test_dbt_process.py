@@ -31,6 +31,13 @@ def settings(tmp_path: Path) -> Settings:
     return replace(Settings(), dbt_project_dir=project)
 
 
+@pytest.fixture
+def started() -> Callable[[], list[int]]:
+    """The processes that the test has started and that are still there; other tests may have left this one some."""
+    before = set(children(os.getpid()))
+    return lambda: [pid for pid in children(os.getpid()) if pid not in before]
+
+
 def ended(process: "subprocess.Popen[bytes]") -> list[str]:
     """What dbt said, once it has ended well."""
     said, _ = process.communicate(timeout=120)
@@ -38,9 +45,11 @@ def ended(process: "subprocess.Popen[bytes]") -> list[str]:
     return [json.loads(line)["info"]["msg"] for line in said.splitlines()]
 
 
-def test_it_builds_whether_or_not_it_was_started_ahead(settings: Settings, tmp_path: Path) -> None:
+def test_it_builds_whether_or_not_it_was_started_ahead(
+    settings: Settings, tmp_path: Path, started: Callable[[], list[int]]
+) -> None:
     with started_ahead(settings):
-        (ahead,) = children(os.getpid())
+        (ahead,) = started()
         process = start_build(settings, tmp_path / "target", None)
         assert process.pid == ahead
         assert any(said.startswith("Done. PASS=1 ") for said in ended(process))
@@ -50,10 +59,10 @@ def test_it_builds_whether_or_not_it_was_started_ahead(settings: Settings, tmp_p
     assert (tmp_path / "target" / "run_results.json").exists()
 
 
-def test_without_work_it_ends_with_the_block(settings: Settings) -> None:
+def test_without_work_it_ends_with_the_block(settings: Settings, started: Callable[[], list[int]]) -> None:
     with started_ahead(settings):
-        assert len(children(os.getpid())) == 1
-    assert children(os.getpid()) == []
+        assert len(started()) == 1
+    assert started() == []
 
 
 def test_it_outlives_nobody(settings: Settings) -> None:
@@ -83,15 +92,15 @@ def kill_it(settings: Settings, waiting: int) -> None:
 
 @pytest.mark.parametrize("what", [change_the_project, kill_it])
 def test_another_takes_the_work_of_one_that_is_of_no_use(
-    settings: Settings, tmp_path: Path, what: Callable[[Settings, int], None]
+    settings: Settings, tmp_path: Path, started: Callable[[], list[int]], what: Callable[[Settings, int], None]
 ) -> None:
     with started_ahead(settings):
-        (waiting,) = children(os.getpid())
+        (waiting,) = started()
         what(settings, waiting)
         process = start_build(settings, tmp_path / "target", None)
         assert process.pid != waiting
         assert any(said.startswith("Done. PASS=1 ") for said in ended(process))
-    assert children(os.getpid()) == []
+    assert started() == []
 
 
 def test_what_cannot_be_built_is_said_in_its_output(settings: Settings, tmp_path: Path) -> None:
