@@ -403,6 +403,20 @@ def commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
+def onto(earlier: dict[str, Any], results: dict[str, Any]) -> dict[str, Any]:
+    """Earlier results with sizes measured anew, say since the machine was busy; the page names both commits."""
+    sizes = {run["size"] for run in results["runs"]}
+    commits = dict.fromkeys([*earlier["commit"].split(" and "), results["commit"]])
+    return earlier | {
+        "ended": results["ended"],
+        "commit": " and ".join(commits),
+        "inputs": earlier["inputs"] | results["inputs"],
+        "checks": [check for check in earlier["checks"] if check not in results["checks"]] + results["checks"],
+        "profiles": earlier["profiles"] | results["profiles"],
+        "runs": [run for run in earlier["runs"] if run["size"] not in sizes] + results["runs"],
+    }
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -412,6 +426,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, help="default: 3 at sample and S, of what budgets need; 1 otherwise")
     parser.add_argument("--data", type=Path, default=HERE / "data", help="where inputs are kept and scratch folders go")
     parser.add_argument("--results", type=Path, help="default: a new file in benchmarks/results")
+    parser.add_argument("--onto", type=Path, help="a results file: what is measured now takes that size's place in it")
     parser.add_argument("--page", action="store_true", help="write docs/performance.md from the results")
     given = parser.parse_args(arguments)
     # The memory limits first: should a run not fit into one, whoever watches knows it early.
@@ -456,6 +471,8 @@ def main(arguments: list[str] | None = None) -> int:
         "profiles": bench.profiles,
         "runs": bench.runs,
     }
+    if given.onto:
+        results = onto(json.loads(given.onto.read_text(encoding="utf-8")), results)
     file = given.results or HERE / "results" / f"{started:%Y%m%dT%H%M%SZ}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import fingerprint, generate, inputs, measure, report
+from benchmarks import fingerprint, generate, inputs, measure, report, run
 from benchmarks.fingerprint import Fingerprint, Mismatch
 from pipelines.contracts import HUB_DATASET, check_files
 from pipelines.landing import sha256
@@ -136,3 +136,28 @@ def test_budgets_are_judged_by_medians() -> None:
     (first, *_) = report.figures({"runs": [*results["runs"], *extra]})  # type: ignore[misc]
     assert (first["value"], first["is_met"]) == (1.6, False)
     assert "| **missed** |" in report.budget_table({"runs": [*results["runs"], *extra]})  # type: ignore[misc]
+
+
+def test_a_size_that_is_measured_anew_takes_its_place_in_earlier_results() -> None:
+    earlier = {
+        "started": "1", "ended": "2", "is_complete": True, "commit": "aaa", "machine": {}, "versions": {},
+        "inputs": {"S": {"papers": 1}}, "checks": ["limit, S: equal", "nothing new, sample: none of 22 files changed"],
+        "profiles": {"sample": "slow", "S": "s"},
+        "runs": [{"size": "sample", "wall": 9}, {"size": "S", "wall": 5}, {"size": "sample", "wall": 8}],
+    }  # fmt: skip
+    anew = earlier | {
+        "started": "3", "ended": "4", "is_complete": False, "commit": "bbb", "inputs": {},
+        "checks": ["nothing new, sample: none of 22 files changed"], "profiles": {"sample": "quick"},
+        "runs": [{"size": "sample", "wall": 3}],
+    }  # fmt: skip
+    merged = run.onto(earlier, anew)
+    assert merged["runs"] == [{"size": "S", "wall": 5}, {"size": "sample", "wall": 3}]
+    assert merged["profiles"] == {"sample": "quick", "S": "s"}
+    assert (merged["started"], merged["ended"], merged["commit"], merged["is_complete"]) == (
+        "1",
+        "4",
+        "aaa and bbb",
+        True,
+    )
+    assert merged["inputs"] == {"S": {"papers": 1}}
+    assert len(merged["checks"]) == 2
