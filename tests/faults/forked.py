@@ -1,8 +1,9 @@
 """A run in a process that was forked where everything that each run imports is imported already, and its dbt likewise.
 
-That is half of a small run's processor time, and a kill in it meets nothing; the runs of `tests/integration` start as
-a user's do. Here belongs only how such processes come about: a run has a session, an output and an environment of its
-own, and both import the project's code themselves, from the folder that PYTHONPATH names.
+Importing is a good part of a small run's processor time, and a kill in it meets nothing; the runs of
+`tests/integration` start as a user's do. Here belongs only how such processes come about: a run has a session, an
+output and an environment of its own, and both import the project's code themselves, from the folder that PYTHONPATH
+names.
 """
 
 import gc

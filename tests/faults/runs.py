@@ -91,6 +91,12 @@ class Run:
                 continue
         return None
 
+    def await_work(self, step: str) -> None:
+        """Wait until a step is at work: until it begins and, where it builds the models, dbt has their database."""
+        assert self.await_step(step), self.text
+        if step == "modelled":
+            assert self.await_dbt(), self.text
+
     def await_dbt(self) -> int | None:
         wait_until(lambda: self.dbt() or self.process.poll() is not None)
         return self.dbt()

@@ -36,9 +36,8 @@ def test_killed_at_a_step(place: Place, reader: Reader, tally: Tally, step: str,
     place.news()
     before = State.of(place.warehouse)
     run = place.start()
-    assert run.await_step(step), run.text
+    run.await_work(step)
     if step == "modelled":
-        assert run.await_dbt(), run.text
         time.sleep(random.Random(f"{SEED} {step} {target}").uniform(0, 2))
     orphan = TARGETS[target](run)
     status = run.wait()
@@ -69,9 +68,7 @@ def test_ctrl_c_is_one_sentence(place: Place, reader: Reader, tally: Tally, step
     place.news()
     before = State.of(place.warehouse)
     run = place.start()
-    assert run.await_step(step), run.text
-    if step == "modelled":
-        assert run.await_dbt(), run.text
+    run.await_work(step)
     os.killpg(run.process.pid, signal.SIGINT)
     assert run.wait() == 1, run.text
     (line,) = (line for line in run.text.splitlines() if line.startswith("Error: "))

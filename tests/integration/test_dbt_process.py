@@ -22,9 +22,8 @@ from tests.faults.runs import children, is_alive, wait_until
 def settings(tmp_path: Path) -> Settings:
     """A project of one model, so that there is something to build without a warehouse's tables."""
     project = tmp_path / "dbt_project"
-    shutil.copytree(
-        PROJECT_DIR / "dbt_project", project, ignore=shutil.ignore_patterns("models", "seeds", "t*", "logs")
-    )
+    leave = shutil.ignore_patterns("models", "seeds", "tests", "target", "logs")
+    shutil.copytree(PROJECT_DIR / "dbt_project", project, ignore=leave)
     (project / "models").mkdir()
     (project / "models" / "one.sql").write_text("select 1 as number")
     (tmp_path / "warehouse").mkdir()
