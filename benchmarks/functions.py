@@ -2,7 +2,7 @@
 
 import duckdb
 
-from pipelines import text
+from pipelines.model import text
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.inputs import VENUE_ID, edition_ids, edition_venue_id
-from pipelines.contracts import REVIEW_FIELDS
+from pipelines.stage.contracts import REVIEW_FIELDS
 
 CHUNK = 10_000
 VOCABULARY = 40_000

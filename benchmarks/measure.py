@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.maintenance import disk_use
+from pipelines.operate.maintenance import disk_use
 
 SAMPLE_SECONDS = 0.2
 

@@ -60,9 +60,9 @@ def release(folder: Path) -> Path:
 
 
 def _land() -> None:
-    from pipelines import landing
-    from pipelines.editions import load_editions
-    from pipelines.settings import Settings
+    from pipelines.config.editions import load_editions
+    from pipelines.config.settings import Settings
+    from pipelines.land import landing
     from pipelines.sources import FETCHERS
     from pipelines.warehouse import Warehouse
 
@@ -74,9 +74,11 @@ def _land() -> None:
 
 
 def _data_work(folder: Path) -> None:
-    from pipelines import dbt_process, releases, staging
-    from pipelines.editions import load_editions
-    from pipelines.settings import Settings
+    from pipelines import publish
+    from pipelines.config.editions import load_editions
+    from pipelines.config.settings import Settings
+    from pipelines.model import dbt_process
+    from pipelines.stage import staging
     from pipelines.warehouse import Warehouse
 
     settings = Settings()
@@ -85,12 +87,12 @@ def _data_work(folder: Path) -> None:
     with dbt_process.started_ahead(settings):
         for edition in editions.editions:
             staging.stage(edition, editions, warehouse=warehouse, log=print)
-        with warehouse.writing("build the marts"), releases.building(warehouse, whole=True) as released:
+        with warehouse.writing("build the marts"), publish.building(warehouse, whole=True) as released:
             dbt = dbt_process.start_build(settings, folder / "dbt", released)
             said, _ = dbt.communicate()
             if dbt.returncode:
                 raise SystemExit(f"dbt build failed: {said.decode()[-2000:]}")
-    releases.build_candidate(warehouse, print)
+    publish.build_candidate(warehouse, print)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ LARGEST_SHARE_OF_PREVIOUS = 3.0
 
 FORUM_ID = r"^[A-Za-z0-9_-]{8,15}$"
 HTTP_URL = r"^https?://[^\s/]+"
-# Less than `pipelines.text` redacts: what still matches has slipped through.
+# Less than `pipelines.model.text` redacts: what still matches has slipped through.
 EMAIL = r"[A-Za-z0-9_.+%-]@([A-Za-z0-9_-]{1,63}\.){1,8}[A-Za-z]{2,24}"
 
 

@@ -20,12 +20,13 @@ from typing import Any
 import click
 from dotenv import load_dotenv
 
-from pipelines import dbt_process, releases
-from pipelines.costs import as_lines
-from pipelines.editions import load_editions
-from pipelines.failures import INTERRUPTED, Failure, step_failures
-from pipelines.limits import interrupted_after
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines import publish
+from pipelines.assets.costs import as_lines
+from pipelines.config.editions import load_editions
+from pipelines.config.limits import interrupted_after
+from pipelines.config.settings import PROJECT_DIR, Settings
+from pipelines.model import dbt_process
+from pipelines.operate.failures import INTERRUPTED, Failure, step_failures
 from pipelines.warehouse import Warehouse, WarehouseError
 
 ALL = "all"
@@ -60,7 +61,7 @@ def run(settings: Settings, edition_id: str) -> int:
     editions = load_editions(settings.editions_file)
     ids = editions.ids if edition_id == ALL else [editions[edition_id].id]
     prepare_dagster_home()
-    before = releases.current_id(warehouse)
+    before = publish.current_id(warehouse)
     print(f"Running {edition_id} in {warehouse.root} ...", file=sys.stderr)
     with dbt_process.started_ahead(settings):
         failures = _materialise(ids, settings)
@@ -81,9 +82,9 @@ def _materialise(edition_ids: list[str], settings: Settings) -> list[Failure]:
     """
     import dagster as dg
 
-    from pipelines import runs
-    from pipelines.console import calm_stdout, short_lines
     from pipelines.definitions import defs
+    from pipelines.operate import runs
+    from pipelines.operate.console import calm_stdout, short_lines
 
     # An interrupt that meets SQLAlchemy as it closes a connection would be logged with a traceback.
     logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
@@ -137,8 +138,8 @@ def _print_profile(result: Any) -> None:
 
 def _tell(instance: Any, run_id: str, settings: Settings, failed: list[Failure] | None = None) -> None:
     """Tell the webhook, if there is one, that a run failed; why, if it is not known here, is in Dagster's history."""
-    from pipelines import notifications, runs
-    from pipelines.automation import failed_run
+    from pipelines.operate import notifications, runs
+    from pipelines.operate.automation import failed_run
 
     if not settings.notify_webhook_url:
         return
@@ -146,7 +147,7 @@ def _tell(instance: Any, run_id: str, settings: Settings, failed: list[Failure] 
         instance.add_run_tags(run_id, {runs.TOLD_TAG: "launcher"})
         message = failed_run(instance, run, Warehouse(settings))
     else:  # interrupted before Dagster knew of it
-        message = notifications.RunFailure(run_id, "refresh", None, [], releases.current_id(Warehouse(settings)))
+        message = notifications.RunFailure(run_id, "refresh", None, [], publish.current_id(Warehouse(settings)))
     if failed:
         message = dataclasses.replace(message, failures=failed)
     print(notifications.notify(message, settings), file=sys.stderr)
@@ -161,11 +162,11 @@ def _range_tags(edition_ids: list[str]) -> dict[str, str]:
 
 
 def _print_release(warehouse: Warehouse, before: str | None) -> None:
-    current = releases.current_id(warehouse)
+    current = publish.current_id(warehouse)
     if current is None:
         return
     folder = warehouse.releases / current
-    manifest = releases.read_manifest(folder)
+    manifest = publish.read_manifest(folder)
     print(f"\nRelease {current} ({'as before, nothing is new' if current == before else 'new'})")
     if manifest["is_synthetic"]:
         print("It is SYNTHETIC: the built-in sample of made-up papers and reviews.")
@@ -177,7 +178,7 @@ def _print_release(warehouse: Warehouse, before: str | None) -> None:
         print(f"  {message}")
     print(f"Parquet:  {folder}\nDuckDB:   {warehouse.database}\n")
     print(EXAMPLE + ";\n")
-    with warehouse.connect(folder / releases.DATABASE, read_only=True) as connection:
+    with warehouse.connect(folder / publish.DATABASE, read_only=True) as connection:
         print(connection.sql(EXAMPLE))
 
 
@@ -207,7 +208,7 @@ def maintain(settings: Settings) -> int:
     """
     import dagster as dg
 
-    from pipelines import maintenance, runs
+    from pipelines.operate import maintenance, runs
 
     prepare_dagster_home()
     with dg.DagsterInstance.get() as instance:
@@ -238,11 +239,11 @@ def main(arguments: list[str] | None = None) -> int:
         if given.command == "maintain":
             return maintain(settings)
         if given.command == "doctor":
-            from pipelines import doctor
+            from pipelines.operate import doctor
 
             return doctor.main(settings, deep=given.deep)
         develop(settings, given.port)
-    except (click.ClickException, WarehouseError, releases.ReleaseError) as error:
+    except (click.ClickException, WarehouseError, publish.ReleaseError) as error:
         print(f"Error: {error.format_message() if isinstance(error, click.ClickException) else error}", file=sys.stderr)
         return 1
     return 0

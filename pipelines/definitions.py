@@ -7,10 +7,13 @@ import dagster as dg
 
 from pipelines.assets.landed import landed_asset, upstream_specs
 from pipelines.assets.modelled import ModelsError, modelled_assets
+from pipelines.assets.parts import Parts
 from pipelines.assets.published import published_asset
 from pipelines.assets.staged import staged_asset
 from pipelines.assets.validated import candidate_asset
-from pipelines.automation import (
+from pipelines.config.editions import EditionsError
+from pipelines.config.settings import SettingsError
+from pipelines.operate.automation import (
     REFRESH,
     daily_schedule,
     dead_runs_sensor,
@@ -18,10 +21,7 @@ from pipelines.automation import (
     maintenance_job,
     maintenance_schedule,
 )
-from pipelines.editions import EditionsError
-from pipelines.parts import Parts
-from pipelines.runs import in_process
-from pipelines.settings import SettingsError
+from pipelines.operate.runs import in_process
 
 
 def build_definitions(**overrides: Any) -> dg.Definitions:

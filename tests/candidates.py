@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import yaml
 
-from pipelines.settings import PROJECT_DIR
+from pipelines.config.settings import PROJECT_DIR
 
 CONTRACT = PROJECT_DIR / "dbt_project" / "models" / "marts" / "_marts.yml"
 

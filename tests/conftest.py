@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import landing
-from pipelines.editions import Edition
-from pipelines.landing import Snapshot
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.config.editions import Edition
+from pipelines.config.settings import PROJECT_DIR, Settings
+from pipelines.land import landing
+from pipelines.land.landing import Snapshot
 from pipelines.sources import FETCHERS
 from pipelines.warehouse import Warehouse
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from pipelines.contracts import HUB_DATASET
-from pipelines.editions import Edition, Editions
+from pipelines.config.editions import Edition, Editions
+from pipelines.stage.contracts import HUB_DATASET
 
 Row = dict[str, Any]
 

@@ -13,11 +13,13 @@ from typing import Any
 
 import duckdb
 
-from pipelines import landing, releases, staging
+from pipelines import publish as releases
 from pipelines.assets.modelled import environment
-from pipelines.editions import Edition, Editions
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.config.editions import Edition, Editions
+from pipelines.config.settings import PROJECT_DIR, Settings
+from pipelines.land import landing
 from pipelines.sources import FETCHERS
+from pipelines.stage import staging
 from pipelines.warehouse import Warehouse
 
 DBT_PROJECT = PROJECT_DIR / "dbt_project"

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.inputs import Input
 from benchmarks.peers import shared
-from pipelines import text
+from pipelines.model import text
 
 STRING, INTEGER, FLOAT = (pd.ArrowDtype(kind) for kind in (pa.string(), pa.int64(), pa.float64()))
 STRINGS = pd.ArrowDtype(pa.list_(pa.string()))

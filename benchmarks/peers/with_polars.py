@@ -11,7 +11,7 @@ import polars as pl
 
 from benchmarks.inputs import Input
 from benchmarks.peers import shared
-from pipelines import text
+from pipelines.model import text
 
 NULL = pl.lit(None, dtype=pl.String)
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines import landing
 from pipelines.assets import OWNERS
-from pipelines.costs import as_metadata, measured
-from pipelines.parts import Parts
-from pipelines.settings import without_secrets
+from pipelines.assets.costs import as_metadata, measured
+from pipelines.assets.parts import Parts
+from pipelines.config.settings import without_secrets
+from pipelines.land import landing
+from pipelines.sources.fetched import LandingError, SourceSkipped
 from pipelines.warehouse import WarehouseError, first_line
 
 _UPSTREAMS = {
@@ -36,7 +37,7 @@ def upstream_specs(parts: Parts) -> list[dg.AssetSpec]:
 
 def _explained(error: Exception) -> str:
     """One sentence; what nobody foresaw is named by its kind, and its traceback is in the debug log."""
-    if isinstance(error, landing.LandingError | WarehouseError):
+    if isinstance(error, LandingError | WarehouseError):
         return without_secrets(str(error))
     said = without_secrets(f"{type(error).__name__}: {first_line(error)}")
     return f"failed in a way that was not foreseen ({said}); nothing was kept. Please report it with the debug log."
@@ -73,7 +74,7 @@ def landed_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
                             settings=parts.settings,
                             log=lambda message: context.log.info(without_secrets(message)),
                         )
-                    except landing.SourceSkipped as error:
+                    except SourceSkipped as error:
                         reason = without_secrets(str(error))
                         context.log.warning(f"{place} is skipped: {reason}")
                         metadata[place] = dg.MetadataValue.text(f"skipped: {reason}")
@@ -97,7 +98,7 @@ def landed_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
                     ids.append(record.snapshot_id)
                     row_count += record.rows
         if failures:
-            raise landing.LandingError("; ".join(failures))
+            raise LandingError("; ".join(failures))
         metadata["dagster/row_count"] = dg.MetadataValue.int(row_count)
         yield dg.MaterializeResult(
             metadata=metadata | as_metadata({"land": cost}), data_version=dg.DataVersion("-".join(ids))

@@ -25,13 +25,14 @@ from dagster_dbt import (
 )
 from packaging.version import Version
 
-from pipelines import manifest, releases
+from pipelines import publish
 from pipelines.assets import OWNERS
-from pipelines.costs import Cost, as_metadata, measured
-from pipelines.dbt_process import FLAGS, TESTED_ELSEWHERE, environment, start_build
-from pipelines.limits import ended_after
-from pipelines.parts import Parts
-from pipelines.settings import Settings
+from pipelines.assets.costs import Cost, as_metadata, measured
+from pipelines.assets.parts import Parts
+from pipelines.config.limits import ended_after
+from pipelines.config.settings import Settings
+from pipelines.model import manifest
+from pipelines.model.dbt_process import FLAGS, TESTED_ELSEWHERE, environment, start_build
 
 
 class ModelsError(click.ClickException):
@@ -148,12 +149,12 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
         failure = None
         with warehouse.writing("build the marts"), measured() as cost:
             warehouse.set_aside_if_damaged(warehouse.marts_database, context.log.warning)
-            if not context.is_subset and releases.is_settled(warehouse, releases.inputs_fingerprint(warehouse)):
+            if not context.is_subset and publish.is_settled(warehouse, publish.inputs_fingerprint(warehouse)):
                 context.log.info("Nothing new is staged and no model changed: the release stands; the run ends here.")
                 return
             imports = _importing_ahead("great_expectations")
             try:
-                with releases.building(warehouse, whole=not context.is_subset) as released:
+                with publish.building(warehouse, whole=not context.is_subset) as released:
                     if context.is_subset:
                         os.environ.update(environment(parts.settings, released))
                         build = dbt.cli(["build"], context=context)
@@ -171,7 +172,7 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
                 for database in (warehouse.working_database, warehouse.marts_database):
                     warehouse.distrust(database, error)
             imports.join()
-            counts = releases.row_counts(warehouse)
+            counts = publish.row_counts(warehouse)
         for event in waiting:
             yield _with_metadata(context, event, counts, cost)
         if failure:

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import dagster as dg
 
-from pipelines import releases
+from pipelines import publish
 from pipelines.assets import OWNERS
-from pipelines.costs import as_metadata, measured
-from pipelines.parts import Parts
+from pipelines.assets.costs import as_metadata, measured
+from pipelines.assets.parts import Parts
 
 
 def published_asset(parts: Parts) -> dg.AssetsDefinition:
@@ -25,10 +25,10 @@ def published_asset(parts: Parts) -> dg.AssetsDefinition:
     )
     def published(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None]]:
         with measured() as cost:
-            release_id = releases.promote(parts.warehouse, context.log.info)
+            release_id = publish.promote(parts.warehouse, context.log.info)
         if release_id is None:
             return
-        manifest = releases.read_manifest(parts.warehouse.releases / release_id)
+        manifest = publish.read_manifest(parts.warehouse.releases / release_id)
         yield dg.MaterializeResult(
             metadata={
                 "release_id": release_id,

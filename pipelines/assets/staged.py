@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from pipelines import staging
 from pipelines.assets import OWNERS
-from pipelines.costs import as_metadata, measured
-from pipelines.parts import Parts
+from pipelines.assets.costs import as_metadata, measured
+from pipelines.assets.parts import Parts
+from pipelines.stage import staging
 
 
 def staged_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from expectations import SUITE_MODULES
-from pipelines import releases
+from pipelines import publish
 from pipelines.assets import OWNERS
-from pipelines.costs import as_metadata, measured
-from pipelines.parts import Parts
+from pipelines.assets.costs import as_metadata, measured
+from pipelines.assets.parts import Parts
 
 if TYPE_CHECKING:
     from expectations.gate import Verdict
@@ -48,10 +48,10 @@ def candidate_asset(parts: Parts, marts: list[dg.AssetKey]) -> dg.AssetsDefiniti
             verdict = parts.run_gate(
                 built.release,
                 warehouse=parts.warehouse,
-                previous=releases.previous_rows(parts.warehouse, parts.editions.ids),
+                previous=publish.previous_rows(parts.warehouse, parts.editions.ids),
                 data_docs=built.data_docs,
             )
-            releases.seal(built, verdict.model_dump(mode="json"))
+            publish.seal(built, verdict.model_dump(mode="json"))
         for message in verdict.messages:
             context.log.warning(message)
         # The gate always judges the whole; the UI can ask for the asset or some of its checks alone.

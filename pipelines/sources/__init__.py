@@ -7,8 +7,8 @@ folder `into` and returns what it got, or None where they are the files in `land
 
 from collections.abc import Mapping
 
-from pipelines.landing import Fetch
 from pipelines.sources import conference_site, files, hugging_face, openreview, paper_copilot, sample
+from pipelines.sources.fetched import Fetch
 
 FETCHERS: Mapping[str, Fetch] = {
     "hugging_face": hugging_face.fetch,

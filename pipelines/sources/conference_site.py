@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.editions import ConferenceSiteSource
-from pipelines.landing import Fetched, FetchedFile, LandingError, Log
-from pipelines.records import RecordsError, load, read_records
-from pipelines.settings import Settings
+from pipelines.config.editions import ConferenceSiteSource
+from pipelines.config.settings import Settings
+from pipelines.formats.records import RecordsError, load, read_records
+from pipelines.sources.fetched import Fetched, FetchedFile, LandingError, Log
 from pipelines.sources.files import bring, skip_if_absent
 from pipelines.sources.http import Download
 

@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
-from pipelines.editions import FilesSource
-from pipelines.landing import Fetched, FetchedFile, LandingError, Log, SourceSkipped, sha256
-from pipelines.settings import Settings
+from pipelines.config.editions import FilesSource
+from pipelines.config.settings import Settings
 from pipelines.sources import http
+from pipelines.sources.fetched import Fetched, FetchedFile, LandingError, Log, SourceSkipped
+from pipelines.warehouse import sha256
 
 DEFAULT_NAME = "data.parquet"
 _LISTED = 10

@@ -35,8 +35,9 @@ from requests.adapters import HTTPAdapter
 from requests.utils import requote_uri
 from tqdm import tqdm
 
-from pipelines.landing import LandingError, Log, sha256
-from pipelines.settings import Settings
+from pipelines.config.settings import Settings
+from pipelines.sources.fetched import LandingError, Log
+from pipelines.warehouse import sha256
 
 T = TypeVar("T")
 Explain = Callable[[int, Mapping[str, str]], str | None]

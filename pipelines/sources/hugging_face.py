@@ -22,11 +22,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pipelines.editions import HuggingFaceSource
-from pipelines.landing import Fetched, FetchedFile, LandingError, Log, sha256
-from pipelines.settings import Settings
+from pipelines.config.editions import HuggingFaceSource
+from pipelines.config.settings import Settings
 from pipelines.sources import http
+from pipelines.sources.fetched import Fetched, FetchedFile, LandingError, Log
 from pipelines.sources.files import snapshot_names
+from pipelines.warehouse import sha256
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 _LISTED = 10

@@ -44,11 +44,12 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
-from pipelines.editions import OpenReviewSource
-from pipelines.landing import Fetched, FetchedFile, LandingError, Log, SourceSkipped, sha256
-from pipelines.records import parse
-from pipelines.settings import Settings
+from pipelines.config.editions import OpenReviewSource
+from pipelines.config.settings import Settings
+from pipelines.formats.records import parse
 from pipelines.sources import http
+from pipelines.sources.fetched import Fetched, FetchedFile, LandingError, Log, SourceSkipped
+from pipelines.warehouse import sha256
 
 T = TypeVar("T")
 

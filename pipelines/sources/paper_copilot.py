@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from pipelines.editions import PaperCopilotSource
-from pipelines.landing import Fetched, FetchedFile, LandingError, Log
-from pipelines.records import parse
-from pipelines.settings import Settings
+from pipelines.config.editions import PaperCopilotSource
+from pipelines.config.settings import Settings
+from pipelines.formats.records import parse
+from pipelines.sources.fetched import Fetched, FetchedFile, LandingError, Log
 from pipelines.sources.files import bring, is_safe_name, only_match, skip_if_absent
 
 DEFAULT_NAME = "papers.jsonl"

@@ -15,9 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pipelines.editions import SampleSource
-from pipelines.landing import Fetched, FetchedFile, Log
-from pipelines.settings import Settings
+from pipelines.config.editions import SampleSource
+from pipelines.config.settings import Settings
+from pipelines.sources.fetched import Fetched, FetchedFile, Log
 
 FILE_NAME = "sample.parquet"
 URL = "synthetic:sample"

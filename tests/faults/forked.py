@@ -52,7 +52,7 @@ class Forked:
 
 
 class _ForkedDbt:
-    """`pipelines.dbt_process` in a fork, with the part of `subprocess.Popen` that its callers use."""
+    """`pipelines.model.dbt_process` in a fork, with the part of `subprocess.Popen` that its callers use."""
 
     def __init__(self, project: Path) -> None:
         (given, giving), (hearing, said) = os.pipe(), os.pipe()
@@ -105,7 +105,7 @@ def _be_dbt(project: Path, given: int, said: int) -> NoReturn:
             os.dup2(source, target)
         sys.stdin, sys.stdout = os.fdopen(0, closefd=False), os.fdopen(1, "w", buffering=1, closefd=False)
         sys.stderr = sys.stdout
-        from pipelines import dbt_process
+        from pipelines.model import dbt_process
 
         code = dbt_process.main(project)
     except BaseException:
@@ -125,8 +125,8 @@ def _main(words: list[str], cwd: str, env: dict[str, str], log: str) -> None:
     os.environ.update(env)
     sys.path[:0] = env["PYTHONPATH"].split(os.pathsep)
     sys.argv = ["python -m pipelines", *words]
-    from pipelines import dbt_process
     from pipelines.__main__ import main
+    from pipelines.model import dbt_process
 
     gc.set_threshold(200_000)  # as a run that starts by itself has it
     dbt_process._start = lambda settings: _ForkedDbt(settings.dbt_project_dir)  # type: ignore[assignment]

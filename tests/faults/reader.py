@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import duckdb
 
-from pipelines.settings import PROJECT_DIR
+from pipelines.config.settings import PROJECT_DIR
 
 # What a reading found: rows and an order-free hash of them, by mart.
 Print = dict[str, list[int]]

@@ -19,9 +19,9 @@ from pathlib import Path
 import duckdb
 import yaml
 
-from pipelines import releases
+from pipelines import publish as releases
 from pipelines.assets.modelled import prepared_project
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.config.settings import PROJECT_DIR, Settings
 from pipelines.warehouse import Warehouse
 from tests.faults.forked import Forked
 from tests.faults.state import State, nothing_lost

@@ -8,10 +8,12 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from pipelines import landing, releases, staging
-from pipelines.releases import Candidate
-from pipelines.settings import Settings
+from pipelines import publish as releases
+from pipelines.config.settings import Settings
+from pipelines.land import landing
+from pipelines.publish import Candidate
 from pipelines.sources import FETCHERS
+from pipelines.stage import staging
 from pipelines.warehouse import Warehouse
 from tests.hub_files import editions_of, files_edition, hub_row, write_hub_file
 from tests.unit.test_releases import PASSED, make_marts

@@ -6,9 +6,8 @@ Here belongs how two states of a warehouse are compared. How a fault is brought 
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines import releases
-from pipelines.landing import sha256
-from pipelines.warehouse import Warehouse
+from pipelines import publish as releases
+from pipelines.warehouse import Warehouse, sha256
 
 # Grows by whole lines; every other file of landing never changes.
 _GROWING = "pulls.jsonl"

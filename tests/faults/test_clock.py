@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import releases
+from pipelines import publish as releases
+from pipelines.publish import candidate as candidates
 from tests.faults.small import Small
 from tests.faults.state import State, nothing_lost
 from tests.faults.tally import Tally
@@ -41,7 +42,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
             def now(zone: tzinfo) -> datetime:
                 return said.astimezone(zone)
 
-        monkeypatch.setattr(releases, "datetime", Clock)
+        monkeypatch.setattr(candidates, "datetime", Clock)
 
     return set_to
 

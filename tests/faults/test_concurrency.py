@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import releases
+from pipelines import publish as releases
 from tests.faults.reader import Reader
 from tests.faults.runs import Place, Run, wait_until
 from tests.faults.state import State, nothing_lost

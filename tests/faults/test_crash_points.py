@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import releases
+from pipelines import publish as releases
 from tests.faults.crash import in_child
 from tests.faults.small import Action, Small
 from tests.faults.state import State, nothing_lost

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import releases
-from pipelines.landing import LandingError, current_snapshot
+from pipelines import publish as releases
+from pipelines.land.landing import current_snapshot
+from pipelines.publish import promotion
+from pipelines.releases import main
+from pipelines.sources.fetched import LandingError
 from tests.faults.runs import Place, copy_project
 from tests.faults.small import Small
 from tests.faults.state import State, nothing_lost
@@ -275,7 +278,7 @@ def test_a_damaged_release_file_is_named_by_verify(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.setenv("WAREHOUSE_DIR", str(small.root))
-    assert releases.main(["verify"]) == 0
+    assert main(["verify"]) == 0
     current = small.warehouse.current.resolve()
     for path in releases.read_manifest(current)["files"]:
         file = current / path["path"]
@@ -283,10 +286,10 @@ def test_a_damaged_release_file_is_named_by_verify(
         overwrite(file, change)
         tally.injected += 1
         capsys.readouterr()
-        assert releases.main(["verify"]) == 1
+        assert main(["verify"]) == 1
         assert f"{path['path']} differs" in capsys.readouterr().err
         overwrite(file, lambda _, kept=kept: kept)
-    assert releases.main(["verify"]) == 0
+    assert main(["verify"]) == 0
     tally.recovered += tally.injected
 
 
@@ -302,13 +305,13 @@ def test_a_candidate_that_loses_a_byte_is_not_published(
     if moment == "before the verdict is read":
         overwrite(file, cut(0.9))
     else:
-        write_manifest = releases._write_manifest
+        write_manifest = promotion.write_manifest
 
         def and_then_rot(*arguments: object) -> None:
             write_manifest(*arguments)  # type: ignore[arg-type]
             overwrite(file, flipped(0.5))
 
-        monkeypatch.setattr(releases, "_write_manifest", and_then_rot)
+        monkeypatch.setattr(promotion, "write_manifest", and_then_rot)
     tally.injected += 1
     with pytest.raises(releases.ReleaseError, match=r"reviews/test-2026\.parquet"):
         small.promote()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import releases
+from pipelines import publish as releases
 from tests.faults.crash import Outcome, in_child
 from tests.faults.runs import STEPS, Place
 from tests.faults.small import Small

@@ -15,9 +15,9 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from pipelines import releases
-from pipelines.maintenance import disk_use, maintain
-from pipelines.settings import PROJECT_DIR
+from pipelines import publish as releases
+from pipelines.config.settings import PROJECT_DIR
+from pipelines.operate.maintenance import disk_use, maintain
 from pipelines.warehouse import Warehouse
 from tests.conftest import Land
 from tests.hub_files import VENUE_ID, files_edition, ten_papers, write_hub_file
@@ -81,7 +81,7 @@ RUN = """
 import json, sys
 from pathlib import Path
 from pipelines.__main__ import main
-from pipelines.maintenance import disk_use
+from pipelines.operate.maintenance import disk_use
 from tests.hub_files import ten_papers, write_hub_file
 
 folder, project, count = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])

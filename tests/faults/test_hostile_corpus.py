@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
-from pipelines import landing, staging
-from pipelines.contracts import ContractError
-from pipelines.editions import Edition, Editions
-from pipelines.settings import Settings
+from pipelines.config.editions import Edition, Editions
+from pipelines.config.settings import Settings
+from pipelines.land import landing
 from pipelines.sources import FETCHERS, http
+from pipelines.sources.fetched import LandingError
+from pipelines.stage import staging
+from pipelines.stage.contracts import ContractError
 from pipelines.warehouse import Warehouse, WarehouseError
 from tests.faults.conftest import Tally
 from tests.faults.hostile_files import VENUE_ID, Hostile, corpus, expected
@@ -29,7 +31,7 @@ FILE_NAMES = {"files": "papers.parquet", "paper_copilot": "papers.jsonl", "confe
 A_FEW = 12
 pytestmark = [pytest.mark.faults("hostile files"), pytest.mark.slow, pytest.mark.xdist_group("hostile files")]
 
-REFUSALS = (landing.LandingError, ContractError, WarehouseError)
+REFUSALS = (LandingError, ContractError, WarehouseError)
 
 
 class PageServer(_Server):

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-from pipelines.settings import PROJECT_DIR
+from pipelines.config.settings import PROJECT_DIR
 from tests.openreview_server import _WithPost
 from tests.upstream_servers import Exchange, Seen, _Server
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import landing
-from pipelines.landing import LandingError, sha256
-from pipelines.settings import Settings
+from pipelines.config.settings import Settings
+from pipelines.land import landing
 from pipelines.sources import FETCHERS, http
-from pipelines.warehouse import Warehouse
+from pipelines.sources.fetched import LandingError
+from pipelines.warehouse import Warehouse, sha256
 from tests.faults.state import State, nothing_lost
 from tests.faults.tally import Tally
 from tests.hub_files import files_edition, hub_row, write_hub_file

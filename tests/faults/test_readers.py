@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines import releases
+from pipelines import publish as releases
 from tests.faults.reader import Reader, read_database, read_files
 from tests.faults.runs import Place, wait_until
 from tests.faults.small import Small

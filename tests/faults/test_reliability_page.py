@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.settings import PROJECT_DIR
+from pipelines.config.settings import PROJECT_DIR
 
 PAGE = PROJECT_DIR / "docs" / "reliability.md"
 

@@ -8,9 +8,9 @@ import pytest
 
 from benchmarks import fingerprint, generate, inputs, limit, run
 from benchmarks.fingerprint import Fingerprint
-from pipelines import releases
-from pipelines.editions import load_editions
-from pipelines.settings import PROJECT_DIR
+from pipelines import publish as releases
+from pipelines.config.editions import load_editions
+from pipelines.config.settings import PROJECT_DIR
 from tests.model_runs import ModelRun
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.editions import Edition
+from pipelines.config.editions import Edition
 from tests.hub_files import hub_row, ten_papers, write_hub_file
 from tests.model_runs import ModelRun
 from tests.openreview_server import OpenReviewServer, decision_v2, note_v2, review_v2

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.dbt_process import start_build, started_ahead
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.config.settings import PROJECT_DIR, Settings
+from pipelines.model.dbt_process import start_build, started_ahead
 from tests.faults.runs import children, is_alive, wait_until
 
 
@@ -66,7 +66,8 @@ def test_without_work_it_ends_with_the_block(settings: Settings, started: Callab
 
 def test_it_outlives_nobody(settings: Settings) -> None:
     code = (
-        "import sys, time; from pipelines.dbt_process import started_ahead; from pipelines.settings import Settings\n"
+        "import sys, time; from pipelines.model.dbt_process import started_ahead\n"
+        "from pipelines.config.settings import Settings\n"
         "with started_ahead(Settings()): print(flush=True); time.sleep(600)"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=PROJECT_DIR)

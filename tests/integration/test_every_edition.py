@@ -18,9 +18,9 @@ import duckdb
 import pytest
 import yaml
 
-from pipelines import releases
-from pipelines.editions import Edition, Editions, load_editions
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines import publish as releases
+from pipelines.config.editions import Edition, Editions, load_editions
+from pipelines.config.settings import PROJECT_DIR, Settings
 from pipelines.warehouse import Warehouse
 from tests.hub_files import hub_review, hub_row, write_hub_file
 from tests.openreview_server import Note, OpenReviewServer, note_v1, note_v2, reply_v1, review_v2
@@ -28,7 +28,7 @@ from tests.upstream_servers import FileServer, HubServer
 
 pytestmark = pytest.mark.slow
 
-SHIPPED = PROJECT_DIR / "pipelines" / "editions.yaml"
+SHIPPED = PROJECT_DIR / "pipelines" / "config" / "editions.yaml"
 TOKEN = "eyJ.a-t0ken-of-a-test.s1gned"
 
 

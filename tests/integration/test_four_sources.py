@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
-from pipelines import releases
-from pipelines.editions import Edition
-from pipelines.settings import PROJECT_DIR
+from pipelines import publish as releases
+from pipelines.config.editions import Edition
+from pipelines.config.settings import PROJECT_DIR
 from tests.hub_files import hub_review, hub_row, write_hub_file
 from tests.model_runs import ModelRun
 from tests.openreview_server import (

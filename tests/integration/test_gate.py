@@ -15,7 +15,7 @@ import pytest
 
 from expectations import CANDIDATE, CHECKS, Batch, Suite, expect, gate, load_suites
 from expectations.gate import GroupResult, Verdict
-from pipelines.settings import PROJECT_DIR
+from pipelines.config.settings import PROJECT_DIR
 from pipelines.warehouse import Warehouse
 from tests.candidates import rewrite, write_candidate
 
@@ -601,7 +601,7 @@ def refuse(event, arguments):
 sys.addaudithook(refuse)
 from pathlib import Path
 from expectations import gate
-from pipelines.settings import Settings
+from pipelines.config.settings import Settings
 from pipelines.warehouse import Warehouse
 folder = Path({str(tmp_path)!r})
 warehouse = Warehouse(Settings(warehouse_dir=folder / "warehouse"))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import releases
+from pipelines import publish as releases
 from tests.hub_files import VENUE_ID, Row, files_edition, hub_review, hub_row, withdrawn_row, write_hub_file
 from tests.model_runs import ModelRun
 

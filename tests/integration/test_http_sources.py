@@ -21,10 +21,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.editions import FilesSource, HuggingFaceSource
-from pipelines.landing import Fetched, LandingError
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.config.editions import FilesSource, HuggingFaceSource
+from pipelines.config.settings import PROJECT_DIR, Settings
 from pipelines.sources import files, http, hugging_face
+from pipelines.sources.fetched import Fetched, LandingError
 from tests.upstream_servers import (
     LAST_MODIFIED,
     Fault,
@@ -707,7 +707,7 @@ def test_a_process_that_is_killed_mid_file_is_resumed_by_the_next(server: FileSe
     server.misbehave(PATH, drip(at=200_000), times=1)
     script = f"""
         from pathlib import Path
-        from pipelines.settings import Settings
+        from pipelines.config.settings import Settings
         from pipelines.sources import http
         http.download({server.url(PATH)!r}, Path({str(target.path)!r}), settings=Settings(), log=print)
     """
@@ -955,8 +955,8 @@ def test_the_hub_is_asked_for_nothing_else(hub: HubServer, target: Target) -> No
             return connect(self, address)
         socket.socket.connect = noted
         from pathlib import Path
-        from pipelines.editions import HuggingFaceSource
-        from pipelines.settings import Settings
+        from pipelines.config.editions import HuggingFaceSource
+        from pipelines.config.settings import Settings
         from pipelines.sources import hugging_face
         assert "huggingface_hub" not in sys.modules and ports == []
         source = HuggingFaceSource(kind="hugging_face", dataset={DATASET!r}, base_url={hub.url("")!r})

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.settings import PROJECT_DIR
+from pipelines.config.settings import PROJECT_DIR
 
 pytestmark = pytest.mark.slow
 
@@ -138,7 +138,7 @@ def test_no_warning_but_the_gates(run: tuple[Clone, str]) -> None:
 
 
 def test_a_failure_is_said_once_without_a_traceback_and_names_its_run(clone: Clone) -> None:
-    (clone.project / "pipelines" / "editions.yaml").write_text(
+    (clone.project / "pipelines" / "config" / "editions.yaml").write_text(
         EDITION.format(id="absent").replace("kind: sample", "kind: files, path: absent.parquet")
     )
     done = clone.launch("run", "--edition", "absent")
@@ -177,13 +177,15 @@ def test_a_setting_that_is_not_a_number_is_one_sentence(clone: Clone) -> None:
 
 @pytest.mark.parametrize("command", ["run", "dev"])
 def test_a_broken_editions_file_is_one_sentence_from_make(clone: Clone, command: str) -> None:
-    (clone.project / "pipelines" / "editions.yaml").write_text(EDITION.format(id="x").replace("sample", "pigeon"))
+    (clone.project / "pipelines" / "config" / "editions.yaml").write_text(
+        EDITION.format(id="x").replace("sample", "pigeon")
+    )
     done = clone.make(command, cwd=clone.home)
     assert done.returncode != 0
     assert done.stdout == ""
     said, make = done.stderr.splitlines()
     assert said.startswith(
-        f"Error: {clone.project}/pipelines/editions.yaml: edition 'x', source number 1: kind 'pigeon'"
+        f"Error: {clone.project}/pipelines/config/editions.yaml: edition 'x', source number 1: kind 'pigeon'"
     )
     assert make.startswith("make: ***")
 

@@ -17,11 +17,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import releases
-from pipelines.landing import Log, sha256
-from pipelines.releases import Candidate
-from pipelines.settings import Settings
-from pipelines.warehouse import Warehouse
+from pipelines import publish as releases
+from pipelines.config.settings import Settings
+from pipelines.publish import Candidate
+from pipelines.sources.fetched import Log
+from pipelines.warehouse import Warehouse, sha256
 from tests.hub_files import VENUE_ID, ten_papers, write_hub_file
 from tests.upstream_servers import HubServer
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from pipelines.editions import OpenReviewSource
-from pipelines.landing import Fetched, LandingError, SourceSkipped, sha256
-from pipelines.records import _without_email_ids, read_records
-from pipelines.settings import Settings
+from pipelines.config.editions import OpenReviewSource
+from pipelines.config.settings import Settings
+from pipelines.formats.records import _without_email_ids, read_records
 from pipelines.sources import http, openreview
+from pipelines.sources.fetched import Fetched, LandingError, SourceSkipped
+from pipelines.warehouse import sha256
 from tests.openreview_server import (
     PASSWORD,
     SUBMISSIONS,

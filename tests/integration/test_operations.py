@@ -16,11 +16,11 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from pipelines import runs
-from pipelines.automation import dead_runs_sensor, failure_sensor
-from pipelines.parts import Parts
-from pipelines.runs import in_process
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines.assets.parts import Parts
+from pipelines.config.settings import PROJECT_DIR, Settings
+from pipelines.operate import runs
+from pipelines.operate.automation import dead_runs_sensor, failure_sensor
+from pipelines.operate.runs import in_process
 from tests.hub_files import editions_of, files_edition
 from tests.webhook import Webhook
 
@@ -148,7 +148,7 @@ def test_the_history_never_holds_the_address(instance: dg.DagsterInstance, tmp_p
 HANG = """
 import contextlib, pathlib, sys, time, uuid
 import dagster as dg
-from pipelines import runs
+from pipelines.operate import runs
 
 @dg.op
 def hang():
@@ -358,8 +358,8 @@ def test_a_launcher_run_that_takes_too_long_ends_and_tells_so(
 
 LOCATION = """
 import dagster as dg
-from pipelines.automation import dead_runs_sensor
-from pipelines.runs import in_process
+from pipelines.operate.automation import dead_runs_sensor
+from pipelines.operate.runs import in_process
 
 @dg.op
 def nothing():

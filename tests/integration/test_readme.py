@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import releases
-from pipelines.settings import PROJECT_DIR, Settings
+from pipelines import publish as releases
+from pipelines.config.settings import PROJECT_DIR, Settings
 from pipelines.warehouse import Warehouse
 from tests.hub_files import VENUE_ID, ten_papers, write_hub_file
 

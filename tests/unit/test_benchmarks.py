@@ -9,9 +9,8 @@ import pytest
 
 from benchmarks import fingerprint, generate, inputs, measure, report, run
 from benchmarks.fingerprint import Fingerprint, Mismatch
-from pipelines.contracts import HUB_DATASET, check_files
-from pipelines.landing import sha256
-from pipelines.warehouse import Warehouse
+from pipelines.stage.contracts import HUB_DATASET, check_files
+from pipelines.warehouse import Warehouse, sha256
 
 
 def test_the_same_arguments_give_the_same_bytes_in_the_hub_datasets_schema(

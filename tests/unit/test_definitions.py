@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from expectations import CANDIDATE, CHECKS, GROUPS, SUITE_MODULES
-from pipelines.automation import daily_schedule
-from pipelines.editions import Edition
-from pipelines.settings import PROJECT_DIR
+from pipelines.config.editions import Edition
+from pipelines.config.settings import PROJECT_DIR
+from pipelines.operate.automation import daily_schedule
 from tests.hub_files import editions_of, files_edition
 
 DBT_PROJECT = PROJECT_DIR / "dbt_project"
@@ -275,7 +275,7 @@ def test_every_mart_has_a_suite_and_every_suite_a_mart() -> None:
 
 
 # Text is read from the landed files where it is needed, by row number, and not carried through every layer: these few
-# read the whole rows in `raw` (see pipelines/staging.py).
+# read the whole rows in `raw` (see pipelines/stage/staging.py).
 WHOLE_ROWS = (".raw.hub_dataset", ".raw.json_records")
 TEXT_READERS = {"int_paper_rows", "int_review_rows", "papers", "reviews", "quarantined_rows"}
 # Compares what came in with what came out, and so looks at both ends.

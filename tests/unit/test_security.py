@@ -12,12 +12,13 @@ import duckdb
 import pytest
 import yaml
 
-from pipelines import landing, staging
-from pipelines.dbt_functions import Plugin
-from pipelines.editions import EditionsError, load_editions
-from pipelines.landing import LandingError
-from pipelines.settings import PROJECT_DIR, Settings, without_secrets
+from pipelines.config.editions import EditionsError, load_editions
+from pipelines.config.settings import PROJECT_DIR, Settings, without_secrets
+from pipelines.land import landing
+from pipelines.model.dbt_functions import Plugin
 from pipelines.sources import FETCHERS
+from pipelines.sources.fetched import LandingError
+from pipelines.stage import staging
 from pipelines.warehouse import Warehouse, sql_string
 from tests.conftest import Land
 from tests.hub_files import editions_of, files_edition, hub_row, write_hub_file
@@ -158,8 +159,8 @@ class _Bombs(FileServer):
 
 ASK = """
 import resource, sys
-from pipelines.landing import LandingError
-from pipelines.settings import Settings
+from pipelines.sources.fetched import LandingError
+from pipelines.config.settings import Settings
 from pipelines.sources import http
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:

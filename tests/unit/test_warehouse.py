@@ -15,7 +15,7 @@ from pipelines.warehouse import STORAGE_VERSION, Warehouse, WarehouseError, sql_
 HOLD_LOCK = """
 import sys
 from pathlib import Path
-from pipelines.settings import Settings
+from pipelines.config.settings import Settings
 from pipelines.warehouse import Warehouse
 with Warehouse(Settings(warehouse_dir=Path(sys.argv[1]))).writing("test"):
     print("held", flush=True)

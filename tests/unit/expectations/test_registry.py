@@ -5,7 +5,7 @@ import sys
 from collections import defaultdict
 
 from expectations import CANDIDATE, CHECKS, GROUPS, SUITE_MODULES, load_suites
-from pipelines.settings import PROJECT_DIR
+from pipelines.config.settings import PROJECT_DIR
 from tests.candidates import contract
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.editions import ConferenceSiteSource
-from pipelines.landing import Fetched, LandingError
-from pipelines.settings import Settings
+from pipelines.config.editions import ConferenceSiteSource
+from pipelines.config.settings import Settings
 from pipelines.sources import conference_site, http
+from pipelines.sources.fetched import Fetched, LandingError
 from tests.upstream_servers import LAST_MODIFIED, File, FileServer, html, status
 
 FILE = "static/virtual/data/iclr-2026-orals-posters.json"

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.editions import FilesSource
-from pipelines.landing import Fetched, LandingError
-from pipelines.settings import Settings
+from pipelines.config.editions import FilesSource
+from pipelines.config.settings import Settings
 from pipelines.sources import files
+from pipelines.sources.fetched import Fetched, LandingError
 
 
 def fetch(path: Path | str, into: Path, landed: frozenset[tuple[str, str]] = frozenset()) -> Fetched | None:

@@ -5,9 +5,9 @@ from email.utils import format_datetime
 
 import pytest
 
-from pipelines.landing import LandingError
-from pipelines.settings import Settings
+from pipelines.config.settings import Settings
 from pipelines.sources import http
+from pipelines.sources.fetched import LandingError
 
 
 @pytest.fixture(autouse=True)

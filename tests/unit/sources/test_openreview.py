@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.editions import OpenReviewSource
-from pipelines.landing import LandingError, SourceSkipped
-from pipelines.settings import Settings
+from pipelines.config.editions import OpenReviewSource
+from pipelines.config.settings import Settings
 from pipelines.sources import http, openreview
+from pipelines.sources.fetched import LandingError, SourceSkipped
 from pipelines.sources.openreview import _Crawl, _Page, _PageSize, _Paper, asked_wait
 
 SOURCE = OpenReviewSource(

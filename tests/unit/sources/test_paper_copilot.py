@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.editions import PaperCopilotSource
-from pipelines.landing import Fetched, LandingError
-from pipelines.settings import Settings
+from pipelines.config.editions import PaperCopilotSource
+from pipelines.config.settings import Settings
 from pipelines.sources import http, paper_copilot
+from pipelines.sources.fetched import Fetched, LandingError
 from tests.upstream_servers import LAST_MODIFIED, File, FileServer, close_delimited, html, status
 
 FILE = "venues/iclr/iclr2017.jsonl"

@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.editions import SampleSource
-from pipelines.settings import Settings
+from pipelines.config.editions import SampleSource
+from pipelines.config.settings import Settings
+from pipelines.model.text import name_key, name_problem
 from pipelines.sources import sample
-from pipelines.text import name_key, name_problem
 
 PROJECT = Path(__file__).parents[3]
 PREVIEW = PROJECT.parent / "shared" / "data" / "iclr2026_preview.parquet"

@@ -1,0 +1,1 @@
+"""Land: bytes as an upstream gave them become immutable snapshots."""

@@ -1,0 +1,293 @@
+"""The editions and seeds that the project ships: complete, consistent, and as the upstreams name things."""
+
+import csv
+import json
+import re
+from collections import Counter
+from datetime import date
+
+import pytest
+
+from pipelines.config.editions import (
+    ConferenceSiteSource,
+    Edition,
+    HuggingFaceSource,
+    OpenReviewSource,
+    PaperCopilotSource,
+    load_editions,
+)
+from pipelines.config.settings import PROJECT_DIR
+from pipelines.sources import FETCHERS
+
+EDITIONS = {
+    edition.id: edition for edition in load_editions(PROJECT_DIR / "pipelines" / "config" / "editions.yaml").editions
+}
+ICLR_YEARS = (2013, 2014, *range(2017, 2027))
+OPENREVIEW, HUB, ARCHIVE, SITE = "openreview", "hugging_face", "paper_copilot", "conference_site"
+
+# What each edition must have: the venue's group on OpenReview, the invitation of its papers, and its sources in order.
+EXPECTED = {
+    "iclr-2013": ("ICLR.cc/2013/conference", "submission", (OPENREVIEW, ARCHIVE)),
+    "iclr-2014": ("ICLR.cc/2014/conference", "submission", (OPENREVIEW, ARCHIVE)),
+    "iclr-2017": ("ICLR.cc/2017/conference", "submission", (OPENREVIEW, ARCHIVE)),
+    **{
+        f"iclr-{year}": (f"ICLR.cc/{year}/Conference", "Blind_Submission", (OPENREVIEW, ARCHIVE, SITE))
+        for year in range(2018, 2024)
+    },
+    "iclr-2024": ("ICLR.cc/2024/Conference", "Submission", (OPENREVIEW, ARCHIVE, SITE)),
+    "iclr-2025": ("ICLR.cc/2025/Conference", "Submission", (OPENREVIEW, ARCHIVE, SITE)),
+    "iclr-2026": ("ICLR.cc/2026/Conference", "Submission", (OPENREVIEW, HUB, ARCHIVE, SITE)),
+    "colm-2024": ("colmweb.org/COLM/2024/Conference", "Submission", (OPENREVIEW, ARCHIVE)),
+    "colm-2025": ("colmweb.org/COLM/2025/Conference", "Submission", (OPENREVIEW, HUB, ARCHIVE)),
+    "corl-2024": ("robot-learning.org/CoRL/2024/Conference", "Submission", (OPENREVIEW, ARCHIVE)),
+    "neurips-2025": ("NeurIPS.cc/2025/Conference", "Submission", (OPENREVIEW, HUB, SITE)),
+}
+STATUSES = {"under_review", "accepted", "rejected", "withdrawn", "desk_rejected", "workshop"}
+FIGURES = {
+    "submission_count",
+    "accepted_count",
+    "withdrawn_count",
+    "desk_rejected_count",
+    "review_count",
+    "rating_mean",
+}
+
+
+def seed(name: str) -> list[dict[str, str]]:
+    with (PROJECT_DIR / "dbt_project" / "seeds" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+def label(text: str, venue: str, year: int) -> str:
+    """A venue or decision text as the seed has it: lower case, without venue and year, blanks folded."""
+    return " ".join(text.lower().replace(f"{venue} {year}".lower(), " ").split()) or "(venue only)"
+
+
+LABELS = {row["label"]: (row["status"], row["decision"] or None) for row in seed("venue_labels")}
+
+
+# Editions
+
+
+def test_every_edition_that_the_project_promises_is_there_and_no_other() -> None:
+    assert set(EDITIONS) == {"sample", *EXPECTED}
+    assert {f"iclr-{year}" for year in ICLR_YEARS} <= set(EDITIONS)
+
+
+def test_only_the_current_year_is_on_the_schedule() -> None:
+    assert [edition.id for edition in EDITIONS.values() if edition.active] == ["iclr-2026"]
+
+
+@pytest.mark.parametrize("edition_id", EXPECTED)
+def test_an_edition_has_the_sources_of_its_year(edition_id: str) -> None:
+    edition = EDITIONS[edition_id]
+    venue_id, invitation, kinds = EXPECTED[edition_id]
+
+    assert edition_id == f"{edition.venue.lower()}-{edition.year}"
+    assert edition.venue_id == venue_id
+    assert tuple(dict.fromkeys(source.kind for source in edition.sources)) == kinds
+    notes = {source.name: source for source in edition.sources if isinstance(source, OpenReviewSource)}
+    assert notes["openreview"].submissions == f"{venue_id}/-/{invitation}"
+    # What was withdrawn or rejected at the desk has an invitation of its own in version 1 of the API.
+    asides = {name: source.submissions for name, source in notes.items() if name != "openreview"}
+    has_asides = edition.venue == "ICLR" and 2018 <= edition.year <= 2023
+    assert ("openreview_withdrawn" in asides) == has_asides
+    assert ("openreview_desk_rejected" in asides) == (has_asides and edition.year >= 2020)
+    assert all(submissions.startswith(f"{venue_id}/-/") for submissions in asides.values())
+
+
+@pytest.mark.parametrize("edition", EDITIONS.values(), ids=EDITIONS)
+def test_a_source_has_the_address_of_its_venue_and_year(edition: Edition) -> None:
+    stem = f"{edition.venue.lower()}-{edition.year}"
+    for source in edition.sources:
+        if isinstance(source, OpenReviewSource):
+            # ICLR moved to the second API for 2024, the other venues here have been on it in all their years.
+            api = "v1" if edition.year < 2024 else "v2"
+            assert (source.api, source.base_url) == (api, f"https://api{'2' * (api == 'v2')}.openreview.net")
+        elif isinstance(source, PaperCopilotSource):
+            assert source.file == f"venues/{edition.venue.lower()}/{stem.replace('-', '')}.jsonl"
+            assert source.base_url == "https://raw.githubusercontent.com/papercopilot/openreview/main"
+        elif isinstance(source, ConferenceSiteSource):
+            assert source.base_url == f"https://{edition.venue.lower()}.cc"
+            assert source.file == f"static/virtual/data/{stem}-orals-posters.json"
+            sidecar = f"static/virtual/data/{stem}-abstracts.json" if edition.year >= 2026 else None
+            assert source.abstracts_file == sidecar
+        elif isinstance(source, HuggingFaceSource):
+            assert source.dataset == f"davidheineman/{stem}"
+        assert getattr(source, "path", None) is None
+        assert getattr(source, "url", None) is None
+
+
+def test_every_kind_of_source_can_be_fetched() -> None:
+    assert {source.kind for edition in EDITIONS.values() for source in edition.sources} <= set(FETCHERS)
+
+
+# Rating scales
+
+
+def test_a_years_ratings_have_one_scale() -> None:
+    scales = seed("rating_scales")
+    # No scale could be cited for COLM and CoRL; ICLR 2013 and 2014 had no ratings.
+    without = {"colm-2024", "colm-2025", "corl-2024", "iclr-2013", "iclr-2014"}
+
+    for edition in EDITIONS.values():
+        found = [
+            row
+            for row in scales
+            if row["venue"] == edition.venue and int(row["first_year"]) <= edition.year <= int(row["last_year"])
+        ]
+        assert len(found) == (edition.id not in without), edition.id
+    for row in scales:
+        ratings = [int(rating) for rating in row["allowed_ratings"].split(" ")]
+        assert ratings == sorted(set(ratings))
+        assert row["score_field"] in {"rating", "recommendation"}
+
+
+# Venue labels
+
+
+def test_labels_are_unique_and_in_the_form_that_texts_are_brought_to() -> None:
+    rows = seed("venue_labels")
+
+    assert [label for label, count in Counter(row["label"] for row in rows).items() if count > 1] == []
+    for row in rows:
+        assert row["label"] == " ".join(row["label"].lower().split()) != ""
+        assert not re.search(r"\b(iclr|colm|corl|neurips) \d{4}\b", row["label"])
+        assert row["status"] in STATUSES
+        assert row["decision"] in {"", "oral", "spotlight", "poster", "workshop"}
+        assert (row["status"] == "workshop") == (row["decision"] == "workshop")
+        assert row["status"] in {"accepted", "workshop"} or row["decision"] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "decision"),
+    [
+        # OpenReview, `venue`
+        ("ICLR 2026 Conference Submission", "under_review", None),
+        ("ICLR 2026 Conference Withdrawn Submission", "withdrawn", None),
+        ("ICLR 2026 Conference Desk Rejected Submission", "desk_rejected", None),
+        ("ICLR 2026 ConditionalPoster", "accepted", "poster"),
+        ("ICLR 2025 Spotlight", "accepted", "spotlight"),
+        ("ICLR 2025 conditionalonethicsreview", "accepted", None),
+        ("ICLR 2025", "accepted", None),
+        ("ICLR 2024 poster", "accepted", "poster"),
+        ("Submitted to ICLR 2024", "rejected", None),
+        ("ICLR 2023 notable top 5%", "accepted", "oral"),
+        ("ICLR 2023 notable top 25%", "accepted", "spotlight"),
+        ("ICLR 2022 Submitted", "rejected", None),
+        ("ICLR 2021 Oral", "accepted", "oral"),
+        ("ICLR 2017 Invite to Workshop", "workshop", "workshop"),
+        ("Submitted to NeurIPS 2025", "rejected", None),
+        ("NeurIPS 2025 spotlight", "accepted", "spotlight"),
+        ("COLM 2025", "accepted", None),
+        ("CoRL 2024", "accepted", None),
+        # OpenReview, decision notes and fields
+        ("Accept (Oral)", "accepted", "oral"),
+        ("Accept (Talk)", "accepted", "oral"),
+        ("Accept (Spotlight)", "accepted", "spotlight"),
+        ("Accept (Poster)", "accepted", "poster"),
+        ("Accept: poster", "accepted", "poster"),
+        ("Accept: notable-top-5%", "accepted", "oral"),
+        ("Accept: notable-top-25%", "accepted", "spotlight"),
+        ("Accept", "accepted", None),
+        ("Reject", "rejected", None),
+        ("Invite to Workshop Track", "workshop", "workshop"),
+        ("conferenceOral-iclr2013-conference", "accepted", "oral"),
+        ("conferencePoster-iclr2013-workshop", "workshop", "workshop"),
+        ("submitted, no decision", "under_review", None),
+        # Paper Copilot, `status`
+        ("Top-5%", "accepted", "oral"),
+        ("Top-25%", "accepted", "spotlight"),
+        ("Talk", "accepted", "oral"),
+        ("Conditional", "accepted", None),
+        ("Workshop", "workshop", "workshop"),
+        ("Poster Workshop", "workshop", "workshop"),
+        ("Withdraw", "withdrawn", None),
+        ("Desk Reject", "desk_rejected", None),
+        ("Active", "under_review", None),
+    ],
+)
+def test_a_text_has_the_meaning_of_its_label(text: str, status: str, decision: str | None) -> None:
+    venue, year = re.findall(r"(ICLR|NeurIPS|COLM|CoRL) (\d{4})", text + " ICLR 2000")[0]
+
+    assert LABELS[label(text, venue, int(year))] == (status, decision)
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        (
+            "iclr2017.jsonl",
+            {
+                ("accepted", "oral"): 15,
+                ("accepted", "poster"): 183,
+                ("workshop", "workshop"): 47,
+                ("rejected", None): 245,
+            },
+        ),
+        (
+            "iclr2023.init.jsonl",
+            {
+                ("accepted", "oral"): 91,
+                ("accepted", "spotlight"): 280,
+                ("accepted", "poster"): 1204,
+                ("rejected", None): 2285,
+                ("withdrawn", None): 1077,
+                ("desk_rejected", None): 18,
+            },
+        ),
+    ],
+)
+def test_the_statuses_of_real_files(shared_data: object, name: str, counts: dict[tuple[str, str | None], int]) -> None:
+    with (PROJECT_DIR.parent / "shared" / "data" / "paper_copilot" / name).open(encoding="utf-8") as file:
+        statuses = [json.loads(line)["status"] for line in file]
+
+    assert Counter(LABELS[status.lower()] for status in statuses) == counts
+
+
+# Published figures
+
+
+def test_published_figures_are_bands_of_known_figures_of_real_editions() -> None:
+    rows = seed("published_figures")
+
+    assert max(Counter((row["edition_id"], row["figure"]) for row in rows).values()) == 1
+    for row in rows:
+        assert row["edition_id"] in EDITIONS
+        assert row["figure"] in FIGURES
+        assert 0 < float(row["value_low"]) <= float(row["value_high"])
+        assert row["source"]
+        assert date(2026, 1, 1) < date.fromisoformat(row["published_on"])
+        assert row["figure"] == "rating_mean" or row["value_low"].isdecimal()
+        assert row["figure"] == "rating_mean" or row["value_high"].isdecimal()
+
+
+def test_every_decided_iclr_on_openreview_has_figures_to_compare_with() -> None:
+    figures = Counter(row["edition_id"] for row in seed("published_figures"))
+
+    assert set(figures) == {f"iclr-{year}" for year in range(2017, 2027)}
+    assert all({"submission_count", "accepted_count"} <= _figures_of(edition_id) for edition_id in figures)
+
+
+def _figures_of(edition_id: str) -> set[str]:
+    return {row["figure"] for row in seed("published_figures") if row["edition_id"] == edition_id}
+
+
+@pytest.mark.parametrize(
+    ("figure", "value"), [("submission_count", 490), ("accepted_count", 198), ("review_count", 1489)]
+)
+def test_the_figures_of_2017_are_those_of_its_file(figure: str, value: float) -> None:
+    (row,) = (row for row in seed("published_figures") if (row["edition_id"], row["figure"]) == ("iclr-2017", figure))
+
+    assert float(row["value_low"]) == float(row["value_high"]) == value
+
+
+def test_a_rounded_mean_is_the_band_that_rounds_to_it() -> None:
+    bands = {
+        row["edition_id"]: (float(row["value_low"]), float(row["value_high"]))
+        for row in seed("published_figures")
+        if row["figure"] == "rating_mean"
+    }
+
+    assert bands == {"iclr-2017": (5.6795, 5.6805), "iclr-2018": (5.3555, 5.3565)}
+    assert bands["iclr-2017"][0] <= 8458 / 1489 <= bands["iclr-2017"][1]

@@ -1,0 +1,73 @@
+"""`contracts.py`: what a landed Hub file must look like, on files that a test breaks in one place each."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipelines.stage.contracts import HUB_DATASET, ContractError, check_files
+from pipelines.warehouse import Warehouse
+from tests.hub_files import hub_review, hub_row, review_type, schema_with, write_hub_file
+
+
+@pytest.fixture
+def upstream(tmp_path: Path) -> Path:
+    return write_hub_file(tmp_path / "upstream" / "papers.parquet", [hub_row(1)])
+
+
+def broken(warehouse: Warehouse, path: Path, schema: pa.Schema, **changes: Any) -> str:
+    row = {name: value for name, value in hub_row(**changes).items() if name in schema.names}
+    write_hub_file(path, [row], schema)
+    with pytest.raises(ContractError) as caught:
+        check_files([path], HUB_DATASET, warehouse)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: column ")
+    assert "If the upstream changed its schema, change the contract in contracts.py." in message
+    return message
+
+
+@pytest.mark.parametrize("column", sorted(HUB_DATASET.required))
+def test_a_missing_required_column_is_named(warehouse: Warehouse, upstream: Path, column: str) -> None:
+    message = broken(warehouse, upstream, schema_with(**{column: None}))
+    assert f"column {column!r} is missing; expected {HUB_DATASET.sql_type(column)}, found the columns " in message
+    assert "num_reviews" in message
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "value", "expected", "found"),
+    [
+        ("title", pa.int64(), 1, "VARCHAR", "BIGINT"),
+        ("year", pa.string(), "2026", "BIGINT", "VARCHAR"),
+        ("year", pa.int32(), 2026, "BIGINT", "INTEGER"),
+        ("authors", pa.string(), "A; B", "VARCHAR[]", "VARCHAR"),
+        ("num_reviews", pa.float64(), 2.0, "BIGINT", "DOUBLE"),
+        ("reviews", pa.string(), "[]", 'STRUCT("confidence" BIGINT', "VARCHAR"),
+        ("reviews", pa.list_(pa.string()), ["good"], 'STRUCT("confidence" BIGINT', "VARCHAR[]"),
+    ],
+)
+def test_a_retyped_column_is_named(
+    warehouse: Warehouse, upstream: Path, column: str, kind: pa.DataType, value: Any, expected: str, found: str
+) -> None:
+    message = broken(warehouse, upstream, schema_with(**{column: kind}), **{column: value, "num_reviews": 2.0})
+    assert f"column {column!r} has another type; expected {expected}" in message
+    assert f"found {found}." in message
+
+
+def test_a_missing_field_of_reviews_is_named(warehouse: Warehouse, upstream: Path) -> None:
+    message = broken(warehouse, upstream, schema_with(reviews=review_type(rating=None)))
+    assert "column 'reviews' has no field 'rating'; expected BIGINT, found the fields confidence, date, re" in message
+
+
+def test_a_retyped_field_of_reviews_is_named(warehouse: Warehouse, upstream: Path) -> None:
+    reviews = [hub_review(rating="6: accept")]
+    message = broken(warehouse, upstream, schema_with(reviews=review_type(rating=pa.string())), reviews=reviews)
+    assert "column 'reviews.rating' has another type; expected BIGINT, found VARCHAR." in message
+
+
+def test_each_file_is_checked_for_itself(warehouse: Warehouse, upstream: Path) -> None:
+    """DuckDB takes the types of a list of files from the first one."""
+    other = write_hub_file(upstream.with_name("z.parquet"), [hub_row(year="2026")], schema_with(year=pa.string()))
+    check_files([upstream], HUB_DATASET, warehouse)
+    with pytest.raises(ContractError, match=r"z\.parquet: column 'year' has another type"):
+        check_files([upstream, other], HUB_DATASET, warehouse)
