@@ -42,11 +42,12 @@ test-faults: $(SETUP) ## inject every fault, for long, and put its figures into 
 	    $(LONG_FAULTS) $(OTHER_FAULTS) tests/integration/test_http_sources.py
 	@$(BIN)/python docs/make_pages.py
 
-lint: $(SETUP) ## ruff, sqlfluff, the type checker, and the generated docs
+lint: $(SETUP) ## ruff, sqlfluff, the type checker, the import contract, and the generated docs
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models dbt_project/tests
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python docs/make_pages.py --check
 
 format: $(SETUP) ## format Python and SQL

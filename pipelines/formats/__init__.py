@@ -1,1 +1,1 @@
-"""What the bytes of a source are: JSON records, Parquet files. Which columns they need is the contract's, in `stage`."""
+"""What the bytes of a source are: JSON records, Parquet files. Which columns they must have is for `stage` to say."""

@@ -234,8 +234,8 @@ def holder(lock: Path) -> str:
         held = f":{status.st_ino} "
         lines = [line.split() for line in Path("/proc/locks").read_text(encoding="ascii").splitlines() if held in line]
         pid = next(fields[4] for fields in lines if "->" not in fields)
-        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
-        return f"Process {pid} ({command[:120]})"
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        return f"Process {pid} ({' '.join(command.split())[:120]})"
     except (OSError, StopIteration, IndexError):
         return "Another process"
 
