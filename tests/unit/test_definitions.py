@@ -160,7 +160,7 @@ def test_lineage_runs_from_the_upstreams_to_the_release(found: dict[str, Any]) -
     assert parents["published"] == {"candidate"}
     assert {key for key in parents if "staged" in parents[key]} >= {
         "staging/stg_editions",
-        "staging/stg_hub__papers",
+        "staging/stg_hub_dataset__papers",
         "marts/papers",
     }
 

@@ -1,3 +1,14 @@
+{% set columns = {
+    'reviewers': 'reviewer_signature',
+    'confidence': 'confidence_text',
+    'soundness': 'soundness_text',
+    'contribution': 'contribution_text',
+    'presentation': 'presentation_text',
+    'correctness': 'correctness_text',
+    'technical_novelty': 'technical_novelty_text',
+    'empirical_novelty': 'empirical_novelty_text',
+} %}
+
 with records as (
 
     select
@@ -16,10 +27,7 @@ aligned as (
         snapshot_id,
         row_number,
         ratings,
-        {% for column in [
-            'reviewers', 'confidence', 'soundness', 'contribution', 'presentation', 'correctness', 'technical_novelty',
-            'empirical_novelty'
-        ] %}
+        {% for column in columns %}
     case
         when len({{ score_list(column) }}) = len(ratings) then {{ score_list(column) }}
     end as {{ column }}{{ "," if not loop.last }}
@@ -37,11 +45,8 @@ items as (
         row_number,
         generate_subscripts(ratings, 1) as item_number,
         unnest(ratings) as rating_text,
-        {% for column in [
-            'reviewers', 'confidence', 'soundness', 'contribution', 'presentation', 'correctness', 'technical_novelty',
-            'empirical_novelty'
-        ] %}
-    {{ column }}[generate_subscripts(ratings, 1)] as {{ column }}{{ "," if not loop.last }}
+        {% for column, name in columns.items() %}
+    {{ column }}[generate_subscripts(ratings, 1)] as {{ name }}{{ "," if not loop.last }}
     {%- endfor %}
     from aligned
 
