@@ -27,11 +27,11 @@ aligned as (
         snapshot_id,
         row_number,
         ratings,
-        {% for column in columns %}
+    {% for column in columns %}
     case
         when len({{ score_list(column) }}) = len(ratings) then {{ score_list(column) }}
     end as {{ column }}{{ "," if not loop.last }}
-    {%- endfor %}
+    {% endfor %}
     from records
 
 ),
@@ -45,9 +45,9 @@ items as (
         row_number,
         generate_subscripts(ratings, 1) as item_number,
         unnest(ratings) as rating_text,
-        {% for column, name in columns.items() %}
+    {% for column, name in columns.items() %}
     {{ column }}[generate_subscripts(ratings, 1)] as {{ name }}{{ "," if not loop.last }}
-    {%- endfor %}
+    {% endfor %}
     from aligned
 
 )
