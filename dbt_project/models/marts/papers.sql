@@ -98,6 +98,7 @@ final as (
         chosen.primary_area,
         chosen.status,
         chosen.decision,
+        chosen.is_conditional,
         chosen.has_unknown_status,
         chosen.venue_text,
         chosen.is_blind,
