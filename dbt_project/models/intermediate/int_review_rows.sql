@@ -107,7 +107,7 @@ ranked as (
             order by
                 checked.reviews_priority, text_lengths.text_length desc nulls last,
                 checked.modified_at desc nulls last, checked.rating_text is null, checked.confidence_text is null,
-                checked.paper_fullness_rank, checked.item_number, checked.row_number
+                checked.paper_fullness_rank, checked.item_number, checked.row_number, checked.snapshot_id
         ) as overall_rank
     from checked
     left join text_lengths on {{ same_row('checked', 'text_lengths', item=true) }}

@@ -95,8 +95,8 @@ final as (
         review_id,
         paper_id,
         edition_id,
-        case when not contains(reviewer_signature, '@') then regexp_extract(reviewer_signature, '[^/]+$') end
-            as reviewer_label,
+        {{ reviewer_label('reviewer_signature') }} as reviewer_label,
+        {{ is_reviewer_named(reviewer_label('reviewer_signature')) }} as is_reviewer_named,
         rating,
         rating_text,
         is_rating_off_scale,

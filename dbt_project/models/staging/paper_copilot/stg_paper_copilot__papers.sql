@@ -25,7 +25,7 @@ renamed as (
         nullif(trim(github), '') as code_url,
         nullif(trim(project), '') as project_url,
         coalesce(len({{ split_list('author', ';') }}), 0) as author_count,
-        len({{ score_list('coalesce(nullif(rating, \'\'), recommendation)') }}) as review_count
+        len({{ score_list(archive_ratings()) }}) as review_count
     from records
 
 )

@@ -13,7 +13,7 @@ with records as (
 
     select
         *,
-        {{ score_list('coalesce(nullif(rating, \'\'), recommendation)') }} as ratings
+        {{ score_list(archive_ratings()) }} as ratings
     from {{ ref('base_paper_copilot__records') }}
 
 ),
