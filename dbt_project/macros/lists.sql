@@ -18,6 +18,11 @@
     end
 {%- endmacro %}
 
+{# The archive's joined ratings: of the column that has any, since some years call them recommendations. #}
+{% macro archive_ratings() -%}
+    case when coalesce(trim(rating, '; '), '') = '' then recommendation else rating end
+{%- endmacro %}
+
 {# The texts of a list of JSON values, anything else as NULL. #}
 {% macro text_items(items) -%}
     list_transform({{ items }}, lambda item: case when json_type(item) = 'VARCHAR' then item ->> '$' end)

@@ -17,38 +17,28 @@ VENUE_ID = "TEST.cc/2026/Conference"
 TOKEN = "eyJ.a-t0ken-of-a-test.s1gned"
 
 # Text is read from the landed files where it is needed, by row number, and not carried through every layer; the rows
-# that were set aside are shown as they landed; and what came in is counted at the source.
+# that were set aside are shown as they landed.
 READERS_OF_RAW = {
     "int_paper_rows": {"hub_dataset"},
     "int_review_rows": {"hub_dataset"},
     "papers": {"hub_dataset"},
     "reviews": {"hub_dataset"},
     "quarantined_rows": {"hub_dataset", "json_records"},
-    "row_conservation": {"hub_rows"},
 }
 # Counts of what is in the marts, which other marts then show.
 READERS_OF_MARTS = {
     "int_edition_counts": {"papers", "reviews"},
 }
-# Texts of JSON sources come from staging for the same reason as those of the Hub come from its files; snapshots get
-# their number last, and what came in is counted before anything is judged.
+# Snapshots get their number last; a source's own models are read where all sources meet, and nowhere else.
 MARTS_THAT_READ_STAGING = {
     "authors": {"stg_editions"},
     "discussion": {"stg_snapshots"},
     "editions": {"stg_editions", "stg_snapshots"},
     "paper_authors": {"stg_snapshots"},
-    "paper_links": {"stg_paper_copilot__papers", "stg_openreview__papers"},
     "papers": {"stg_snapshots"},
     "quarantined_rows": {"stg_snapshots"},
-    "reviews": {"stg_openreview__reviews", "stg_snapshots"},
-    "row_conservation": {
-        "base_openreview__notes",
-        "stg_conference_site__authors",
-        "stg_openreview__authors",
-        "stg_paper_copilot__authors",
-        "stg_paper_copilot__reviews",
-        "stg_snapshots",
-    },
+    "reviews": {"stg_snapshots"},
+    "row_conservation": {"stg_snapshots"},
     "snapshots": {"stg_snapshots"},
 }
 # Every model has logic of its own; one that has none would stand here with the reason.
@@ -172,6 +162,44 @@ def test_models_lean_on_the_layers_before_them(models: dict[str, dict[str, Any]]
                 assert step != ("staging", "marts"), f"{name} reads {parent}"
     assert of_marts == READERS_OF_MARTS
     assert of_staging == MARTS_THAT_READ_STAGING
+
+
+def test_a_sources_models_are_read_only_where_all_sources_meet(models: dict[str, dict[str, Any]]) -> None:
+    """So that another source changes no model that is there."""
+    for name, model in models.items():
+        for parent in model["depends_on"]["nodes"]:
+            of_a_source = "__" in parent.split(".")[-1]
+            if parent.startswith("model.") and of_a_source and layer(model) != "staging":
+                assert re.fullmatch(r"int_source_(papers|reviews|authors|discussion)", name), f"{name} reads {parent}"
+
+
+def test_every_source_has_a_folder_of_the_same_kinds_of_models(models: dict[str, dict[str, Any]]) -> None:
+    folders: dict[str, set[str]] = {}
+    for name, model in models.items():
+        if layer(model) == "staging" and name.startswith("stg_") and "__" in name:
+            source, kind = name.removeprefix("stg_").split("__")
+            assert model["fqn"][2] == source, name
+            folders.setdefault(source, set()).add(kind)
+    assert set(folders) == {"hub_dataset", "openreview", "paper_copilot", "conference_site"}
+    for source, kinds in folders.items():
+        assert {"papers", "authors"} <= kinds <= {"papers", "reviews", "authors", "discussion"}, source
+        for kind in kinds:
+            assert f"model.peer_reviews.stg_{source}__{kind}" in models[f"int_source_{kind}"]["depends_on"]["nodes"]
+
+
+def test_the_columns_of_the_sources_are_those_that_are_documented(
+    built: ModelRun, models: dict[str, dict[str, Any]]
+) -> None:
+    for kind in ("papers", "reviews", "authors", "discussion"):
+        name = f"int_source_{kind}"
+        columns = built.working("select column_name from duckdb_columns() where table_name = ?", [name])
+        assert {column for (column,) in columns} == set(models[name]["columns"]), name
+        assert all(column["description"] for column in models[name]["columns"].values()), name
+
+
+def test_no_model_is_longer_than_a_step_with_a_name(models: dict[str, dict[str, Any]]) -> None:
+    for name, model in models.items():
+        assert model["raw_code"].count("\n") < 150, name
 
 
 def test_every_mart_and_column_is_described_in_the_database_too(

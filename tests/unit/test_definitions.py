@@ -101,7 +101,8 @@ def manifest(found: dict[str, Any]) -> dict[str, Any]:
 
 def dbt_assets() -> set[str]:
     """The keys that follow from the files of the dbt project: [layer, name]."""
-    models = {f"{file.parent.name}/{file.stem}" for file in (DBT_PROJECT / "models").rglob("*.sql")}
+    folder = DBT_PROJECT / "models"
+    models = {f"{file.relative_to(folder).parts[0]}/{file.stem}" for file in folder.rglob("*.sql")}
     return models | {f"seeds/{file.stem}" for file in (DBT_PROJECT / "seeds").glob("*.csv")}
 
 
@@ -160,7 +161,7 @@ def test_lineage_runs_from_the_upstreams_to_the_release(found: dict[str, Any]) -
     assert parents["published"] == {"candidate"}
     assert {key for key in parents if "staged" in parents[key]} >= {
         "staging/stg_editions",
-        "staging/stg_hub__papers",
+        "staging/stg_hub_dataset__papers",
         "marts/papers",
     }
 

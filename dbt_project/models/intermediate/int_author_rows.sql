@@ -1,27 +1,6 @@
-with hub as (
+with author_rows as (
 
-    select
-        edition_id,
-        source,
-        snapshot_id,
-        row_number,
-        item_number,
-        name,
-        null::varchar as profile_id,
-        null::varchar as affiliation
-    from {{ ref('stg_hub__authors') }}
-
-),
-
-author_rows as (
-
-    select * from hub
-    union all by name
-    select * from {{ ref('stg_openreview__authors') }}
-    union all by name
-    select * from {{ ref('stg_paper_copilot__authors') }}
-    union all by name
-    select * from {{ ref('stg_conference_site__authors') }}
+    select * from {{ ref('int_source_authors') }}
 
 ),
 
@@ -77,11 +56,7 @@ judged as (
         end as problem
     from author_rows
     inner join precedence on author_rows.source = precedence.source
-    inner join paper_rows
-        on
-            author_rows.edition_id = paper_rows.edition_id
-            and author_rows.snapshot_id = paper_rows.snapshot_id
-            and author_rows.row_number = paper_rows.row_number
+    inner join paper_rows on {{ same_row('author_rows', 'paper_rows') }}
     left join names on author_rows.name = names.name
 
 ),

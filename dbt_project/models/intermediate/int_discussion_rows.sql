@@ -1,6 +1,6 @@
 with notes as (
 
-    select * from {{ ref('stg_openreview__discussion') }}
+    select * from {{ ref('int_source_discussion') }}
 
 ),
 
@@ -16,9 +16,9 @@ papers as (
 judged as (
 
     select
-        notes.* exclude (is_deleted),
+        notes.* exclude (record_problem),
         case
-            when notes.is_deleted then 'the note was deleted upstream'
+            when notes.record_problem is not null then notes.record_problem
             when not regexp_matches(notes.note_id, '^[A-Za-z0-9_-]{1,64}$')
                 then 'the note id is not one of OpenReview''s'
             when papers.paper_id is null then 'its paper is not among those that landed'

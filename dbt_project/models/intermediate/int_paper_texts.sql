@@ -1,5 +1,5 @@
 -- The texts of a paper from the sources that are JSON, each of the fullest row; the Hub's stay in its files.
-with openreview as (
+with texts as (
 
     select
         edition_id,
@@ -7,41 +7,8 @@ with openreview as (
         row_number,
         abstract,
         bibtex
-    from {{ ref('stg_openreview__papers') }}
-
-),
-
-paper_copilot as (
-
-    select
-        edition_id,
-        snapshot_id,
-        row_number,
-        abstract,
-        bibtex
-    from {{ ref('stg_paper_copilot__papers') }}
-
-),
-
-conference_site as (
-
-    select
-        edition_id,
-        snapshot_id,
-        row_number,
-        abstract,
-        null as bibtex
-    from {{ ref('stg_conference_site__papers') }}
-
-),
-
-texts as (
-
-    select * from openreview
-    union all
-    select * from paper_copilot
-    union all
-    select * from conference_site
+    from {{ ref('int_source_papers') }}
+    where source != 'hub_dataset'
 
 ),
 

@@ -24,6 +24,8 @@ merged as (
     select
         paper_id,
         {{ preferred('status') }} as status,
+        first(is_conditional order by status_priority, fullness_rank) filter (where status is not null)
+            as is_conditional,
         {{ preferred('title') }} as title,
         {{ preferred('keywords') }} as keywords,
         {{ preferred('primary_area', 'keywords') }} as primary_area,
@@ -69,6 +71,7 @@ final as (
         merged.primary_area,
         merged.status,
         decisions.decision,
+        coalesce(merged.is_conditional, false) as is_conditional,
         merged.venue_text,
         merged.has_unknown_status,
         merged.author_count = 0 as is_blind,

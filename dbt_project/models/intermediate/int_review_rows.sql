@@ -1,151 +1,6 @@
-with hub as (
+with judged as (
 
-    select
-        edition_id,
-        source,
-        snapshot_id,
-        row_number,
-        file_number,
-        file_row_number,
-        item_number,
-        case
-            when is_null_item then 'the review is null'
-            when review_id is null then 'the review has no id'
-            when not regexp_matches(review_id, '^[A-Za-z0-9_-]{1,64}$') then 'the review id is not one of OpenReview''s'
-        end as record_problem,
-        review_id,
-        null::varchar as stated_paper_id,
-        reviewer_signature,
-        rating::varchar as rating_text,
-        confidence::varchar as confidence_text
-    from {{ ref('stg_hub__reviews') }}
-
-),
-
-openreview as (
-
-    select
-        edition_id,
-        source,
-        snapshot_id,
-        row_number,
-        0 as item_number,
-        case
-            when is_deleted then 'the note was deleted upstream'
-            when not regexp_matches(review_id, '^[A-Za-z0-9_-]{1,64}$') then 'the review id is not one of OpenReview''s'
-        end as record_problem,
-        review_id,
-        paper_id as stated_paper_id,
-        reviewer_signature,
-        rating_text,
-        confidence_text,
-        soundness_text,
-        presentation_text,
-        contribution_text,
-        correctness_text,
-        technical_novelty_text,
-        empirical_novelty_text,
-        reviewed_at,
-        modified_at
-    from {{ ref('stg_openreview__reviews') }}
-
-),
-
--- The archive has no review ids: a review is a place in its paper's list, and no row of another source is the same one.
-paper_copilot as (
-
-    select
-        edition_id,
-        source,
-        snapshot_id,
-        row_number,
-        item_number,
-        null as record_problem,
-        null::varchar as review_id,
-        null::varchar as stated_paper_id,
-        reviewers as reviewer_signature,
-        rating_text,
-        confidence as confidence_text,
-        soundness as soundness_text,
-        presentation as presentation_text,
-        contribution as contribution_text,
-        correctness as correctness_text,
-        technical_novelty as technical_novelty_text,
-        empirical_novelty as empirical_novelty_text
-    from {{ ref('stg_paper_copilot__reviews') }}
-
-),
-
-review_rows as (
-
-    select * from hub
-    union all by name
-    select * from openreview
-    union all by name
-    select * from paper_copilot
-
-),
-
-paper_rows as (
-
-    select * from {{ ref('int_paper_rows') }}
-
-),
-
-papers as (
-
-    select
-        paper_id,
-        edition_id
-    from {{ ref('int_papers') }}
-
-),
-
-precedence as (
-
-    select
-        source,
-        reviews_priority
-    from {{ ref('int_source_precedence') }}
-
-),
-
--- A review belongs to the paper whose row it is an item of, or to the paper that it names.
-placed as (
-
-    select
-        review_rows.* exclude (stated_paper_id, review_id),
-        precedence.reviews_priority,
-        coalesce(review_rows.stated_paper_id, paper_rows.paper_id) as paper_id,
-        case
-            when review_rows.source = 'paper_copilot'
-                then paper_rows.paper_id || '/paper_copilot/' || review_rows.item_number
-            else review_rows.review_id
-        end as review_id,
-        paper_rows.problem as paper_problem,
-        paper_rows.fullness_rank as paper_fullness_rank
-    from review_rows
-    inner join precedence on review_rows.source = precedence.source
-    left join paper_rows
-        on
-            review_rows.stated_paper_id is null
-            and review_rows.edition_id = paper_rows.edition_id
-            and review_rows.snapshot_id = paper_rows.snapshot_id
-            and review_rows.row_number = paper_rows.row_number
-
-),
-
-judged as (
-
-    select
-        placed.* exclude (record_problem, paper_problem),
-        case
-            when paper_problem is not null then 'its paper was set aside: ' || paper_problem
-            when record_problem is not null then record_problem
-            when papers.paper_id is null then 'its paper is not among those that landed'
-        end as own_problem
-    from placed
-    left join papers on placed.paper_id = papers.paper_id and placed.edition_id = papers.edition_id
+    select * from {{ ref('int_review_rows_judged') }}
 
 ),
 
@@ -158,18 +13,6 @@ owners as (
     from judged
     where own_problem is null
     group by review_id
-    having count(*) > 1
-
-),
-
-repeated as (
-
-    select
-        review_id,
-        source
-    from judged
-    where own_problem is null
-    group by review_id, source
     having count(*) > 1
 
 ),
@@ -213,8 +56,10 @@ duplicated_places as (
         problem is null
         and source = 'hub_dataset'
         and review_id in (
-            select repeated.review_id from repeated
-            where repeated.source = 'hub_dataset'
+            select judged.review_id from judged
+            where judged.own_problem is null and judged.source = 'hub_dataset'
+            group by judged.review_id
+            having count(*) > 1
         )
 
 ),
@@ -231,9 +76,7 @@ duplicated_texts as (
     inner join duplicated_places
         on
             texts.file_row_number = duplicated_places.file_row_number
-            and texts.row_number = duplicated_places.row_number
-            and texts.snapshot_id = duplicated_places.snapshot_id
-            and texts.edition_id = duplicated_places.edition_id
+            and {{ same_row('texts', 'duplicated_places') }}
 
 ),
 
@@ -264,15 +107,10 @@ ranked as (
             order by
                 checked.reviews_priority, text_lengths.text_length desc nulls last,
                 checked.modified_at desc nulls last, checked.rating_text is null, checked.confidence_text is null,
-                checked.paper_fullness_rank, checked.item_number, checked.row_number
+                checked.paper_fullness_rank, checked.item_number, checked.row_number, checked.snapshot_id
         ) as overall_rank
     from checked
-    left join text_lengths
-        on
-            checked.edition_id = text_lengths.edition_id
-            and checked.snapshot_id = text_lengths.snapshot_id
-            and checked.row_number = text_lengths.row_number
-            and checked.item_number = text_lengths.item_number
+    left join text_lengths on {{ same_row('checked', 'text_lengths', item=true) }}
     where checked.is_shared and checked.problem is null
 
 ),
@@ -286,18 +124,13 @@ final as (
             when checked.problem is not null then 'quarantined'
             -- A place in the archive's list never stands beside, or instead of, a review with a real id.
             when
-                checked.source = 'paper_copilot' and best_sources.best_priority < checked.reviews_priority
+                checked.is_place and best_sources.best_priority < checked.reviews_priority
                 then 'merged'
             when coalesce(ranked.overall_rank, 1) = 1 then 'kept'
             else 'merged'
         end as outcome
     from checked
-    left join ranked
-        on
-            checked.edition_id = ranked.edition_id
-            and checked.snapshot_id = ranked.snapshot_id
-            and checked.row_number = ranked.row_number
-            and checked.item_number = ranked.item_number
+    left join ranked on {{ same_row('checked', 'ranked', item=true) }}
     left join best_sources on checked.paper_id = best_sources.paper_id
 
 )

@@ -14,14 +14,7 @@ kept_reviews as (
 
 scales as (
 
-    select
-        editions.edition_id,
-        list_transform(string_split(rating_scales.allowed_ratings, ' '), lambda given: given::double) as rating_scale
-    from {{ ref('stg_editions') }} as editions
-    inner join {{ ref('rating_scales') }} as rating_scales
-        on
-            editions.venue = rating_scales.venue
-            and editions.year between rating_scales.first_year and rating_scales.last_year
+    select * from {{ ref('int_rating_scales') }}
 
 ),
 

@@ -21,6 +21,18 @@ counts as (
 
 ),
 
+-- Texts as given; the papers have `has_unknown_status`.
+unknown_labels as (
+
+    select
+        edition_id,
+        list_sort(list_distinct(flatten(list(unknown_labels)))) as unknown_status_labels
+    from {{ ref('int_paper_rows') }}
+    where problem is null and has_unknown_status
+    group by edition_id
+
+),
+
 figures as (
 
     select
@@ -33,14 +45,7 @@ figures as (
 
 scales as (
 
-    select
-        editions.edition_id,
-        list_transform(string_split(rating_scales.allowed_ratings, ' '), lambda given: given::double) as rating_scale
-    from editions
-    inner join {{ ref('rating_scales') }} as rating_scales
-        on
-            editions.venue = rating_scales.venue
-            and editions.year between rating_scales.first_year and rating_scales.last_year
+    select * from {{ ref('int_rating_scales') }}
 
 ),
 
@@ -75,6 +80,7 @@ final as (
         coalesce(counts.desk_rejected_count, 0)::integer as desk_rejected_count,
         coalesce(counts.workshop_count, 0)::integer as workshop_count,
         coalesce(counts.unknown_status_count, 0)::integer as unknown_status_count,
+        coalesce(unknown_labels.unknown_status_labels, []) as unknown_status_labels,
         -- NULL until decisions are known, and for lists of accepted papers only.
         case
             when counts.accepted_count > 0 and counts.rejected_count > 0
@@ -93,6 +99,7 @@ final as (
     from editions
     inner join snapshots on editions.edition_id = snapshots.edition_id
     inner join counts on editions.edition_id = counts.edition_id
+    left join unknown_labels on editions.edition_id = unknown_labels.edition_id
     left join figures on editions.edition_id = figures.edition_id
     left join scales on editions.edition_id = scales.edition_id
     left join conserved on editions.edition_id = conserved.edition_id

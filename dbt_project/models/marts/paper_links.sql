@@ -14,32 +14,29 @@ link_hosts as (
 
 ),
 
+paper_rows as (
+
+    select
+        source_papers.code_url,
+        source_papers.project_url,
+        paper_rows.paper_id
+    from {{ ref('int_source_papers') }} as source_papers
+    inner join {{ ref('int_paper_rows') }} as paper_rows using (edition_id, snapshot_id, row_number)
+    where paper_rows.problem is null
+
+),
+
 -- Links that authors gave in fields of their own, with what the field is for.
 given as (
 
+    {% for column, link_type in {'code_url': 'code', 'project_url': 'project'}.items() %}
     select
-        paper_rows.paper_id,
-        unnest({{ urls('archive.github') }}) as url,
-        'code' as given_type
-    from {{ ref('stg_paper_copilot__papers') }} as archive
-    inner join {{ ref('int_paper_rows') }} as paper_rows using (edition_id, snapshot_id, row_number)
-    where paper_rows.problem is null
-    union all
-    select
-        paper_rows.paper_id,
-        unnest({{ urls('archive.project') }}) as url,
-        'project' as given_type
-    from {{ ref('stg_paper_copilot__papers') }} as archive
-    inner join {{ ref('int_paper_rows') }} as paper_rows using (edition_id, snapshot_id, row_number)
-    where paper_rows.problem is null
-    union all
-    select
-        paper_rows.paper_id,
-        unnest({{ urls('notes.code_url') }}) as url,
-        'code' as given_type
-    from {{ ref('stg_openreview__papers') }} as notes
-    inner join {{ ref('int_paper_rows') }} as paper_rows using (edition_id, snapshot_id, row_number)
-    where paper_rows.problem is null
+        paper_id,
+        unnest({{ urls(column) }}) as url,
+        '{{ link_type }}' as given_type
+    from paper_rows
+    {{ "union all" if not loop.last }}
+    {% endfor %}
 
 ),
 

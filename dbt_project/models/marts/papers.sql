@@ -59,11 +59,7 @@ texts as (
         hub_texts.bibtex,
         hub_texts.pdf_url
     from hub_texts
-    inner join hub_rows
-        on
-            hub_texts.edition_id = hub_rows.edition_id
-            and hub_texts.snapshot_id = hub_rows.snapshot_id
-            and hub_texts.row_number = hub_rows.row_number
+    inner join hub_rows on {{ same_row('hub_texts', 'hub_rows') }}
     union all
     select
         papers.paper_id,
@@ -102,6 +98,7 @@ final as (
         chosen.primary_area,
         chosen.status,
         chosen.decision,
+        chosen.is_conditional,
         chosen.has_unknown_status,
         chosen.venue_text,
         chosen.is_blind,

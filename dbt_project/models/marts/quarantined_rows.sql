@@ -12,58 +12,7 @@ json_records as (
 
 quarantined as (
 
-    select
-        edition_id,
-        snapshot_id,
-        row_number,
-        file_row_number,
-        'paper' as row_kind,
-        0 as item_number,
-        source,
-        problem
-    from {{ ref('int_paper_rows') }}
-    where outcome = 'quarantined'
-    union all
-    select
-        edition_id,
-        snapshot_id,
-        row_number,
-        file_row_number,
-        'review' as row_kind,
-        item_number,
-        source,
-        problem
-    from {{ ref('int_review_rows') }}
-    where outcome = 'quarantined'
-    union all
-    select
-        author_rows.edition_id,
-        author_rows.snapshot_id,
-        author_rows.row_number,
-        paper_rows.file_row_number,
-        'author' as row_kind,
-        author_rows.item_number,
-        author_rows.source,
-        author_rows.problem
-    from {{ ref('int_author_rows') }} as author_rows
-    inner join {{ ref('int_paper_rows') }} as paper_rows
-        on
-            author_rows.edition_id = paper_rows.edition_id
-            and author_rows.snapshot_id = paper_rows.snapshot_id
-            and author_rows.row_number = paper_rows.row_number
-    where author_rows.outcome = 'quarantined'
-    union all
-    select
-        edition_id,
-        snapshot_id,
-        row_number,
-        null as file_row_number,
-        'note' as row_kind,
-        0 as item_number,
-        source,
-        problem
-    from {{ ref('int_discussion_rows') }}
-    where outcome = 'quarantined'
+    select * from {{ ref('int_quarantined') }}
 
 ),
 
@@ -103,9 +52,7 @@ from_hub as (
     inner join quarantined
         on
             texts.file_row_number = quarantined.file_row_number
-            and texts.row_number = quarantined.row_number
-            and texts.snapshot_id = quarantined.snapshot_id
-            and texts.edition_id = quarantined.edition_id
+            and {{ same_row('texts', 'quarantined') }}
 
 ),
 
@@ -122,11 +69,7 @@ from_json_sources as (
         quarantined.problem as reason,
         redact_emails(json_records.record) as row_json
     from json_records
-    inner join quarantined
-        on
-            json_records.snapshot_id = quarantined.snapshot_id
-            and json_records.row_number = quarantined.row_number
-            and json_records.edition_id = quarantined.edition_id
+    inner join quarantined on {{ same_row('json_records', 'quarantined') }}
 
 ),
 

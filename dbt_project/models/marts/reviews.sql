@@ -24,46 +24,16 @@ snapshots as (
 
 ),
 
--- The row of each source that a review takes its texts from, where the source has it.
-preferred_rows as (
-
-    select
-        review_id,
-        source,
-        edition_id,
-        snapshot_id,
-        row_number,
-        item_number
-    from {{ ref('int_review_rows') }}
-    where problem is null and source in ('hub_dataset', 'openreview') and {{ is_changed('edition_id') }}
-    qualify row_number() over (partition by review_id, source order by overall_rank) = 1
-
-),
-
 hub_items as (
 
-    select * from preferred_rows
+    select * from {{ ref('int_review_text_rows') }}
     where source = 'hub_dataset'
 
 ),
 
-openreview as (
+other_texts as (
 
-    select
-        notes.review_id,
-        notes.summary,
-        notes.strengths,
-        notes.weaknesses,
-        notes.questions,
-        notes.main_text
-    from {{ ref('stg_openreview__reviews') }} as notes
-    inner join preferred_rows
-        on
-            notes.edition_id = preferred_rows.edition_id
-            and notes.snapshot_id = preferred_rows.snapshot_id
-            and notes.row_number = preferred_rows.row_number
-            and notes.review_id = preferred_rows.review_id
-    where preferred_rows.source = 'openreview'
+    select * from {{ ref('int_review_texts') }}
 
 ),
 
@@ -78,12 +48,7 @@ texts as (
         {{ stripped('items.item.review') }} as main_text,
         {{ epoch_ms('items.item.date') }} as reviewed_at
     from items
-    inner join hub_items
-        on
-            items.edition_id = hub_items.edition_id
-            and items.snapshot_id = hub_items.snapshot_id
-            and items.row_number = hub_items.row_number
-            and items.item_number = hub_items.item_number
+    inner join hub_items on {{ same_row('items', 'hub_items', item=true) }}
     union all
     select
         reviews.review_id,
@@ -102,16 +67,16 @@ chosen as (
     select
         reviews.*,
         snapshots.snapshot_number,
-        coalesce(openreview.summary, texts.summary) as summary,
-        coalesce(openreview.strengths, texts.strengths) as strengths,
-        coalesce(openreview.weaknesses, texts.weaknesses) as weaknesses,
-        openreview.questions,
-        coalesce(openreview.main_text, texts.main_text) as main_text,
+        coalesce(other_texts.summary, texts.summary) as summary,
+        coalesce(other_texts.strengths, texts.strengths) as strengths,
+        coalesce(other_texts.weaknesses, texts.weaknesses) as weaknesses,
+        other_texts.questions,
+        coalesce(other_texts.main_text, texts.main_text) as main_text,
         texts.reviewed_at as hub_reviewed_at
     from texts
     inner join reviews on texts.review_id = reviews.review_id
     inner join snapshots on reviews.edition_id = snapshots.edition_id and reviews.snapshot_id = snapshots.snapshot_id
-    left join openreview on texts.review_id = openreview.review_id
+    left join other_texts on texts.review_id = other_texts.review_id
 
 ),
 
@@ -130,8 +95,8 @@ final as (
         review_id,
         paper_id,
         edition_id,
-        case when not contains(reviewer_signature, '@') then regexp_extract(reviewer_signature, '[^/]+$') end
-            as reviewer_label,
+        {{ reviewer_label('reviewer_signature') }} as reviewer_label,
+        {{ is_reviewer_named(reviewer_label('reviewer_signature')) }} as is_reviewer_named,
         rating,
         rating_text,
         is_rating_off_scale,

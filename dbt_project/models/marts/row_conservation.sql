@@ -4,7 +4,8 @@ with snapshots as (
 
 ),
 
--- Rows in, counted at the source: the files' footers, the records, and the lengths of their lists.
+-- Rows in: what landed, by the files' footers or as records, and the items of their lists. A crawl's records are of
+-- several kinds; any other source's are papers.
 rows_in as (
 
     select
@@ -18,39 +19,19 @@ rows_in as (
     select
         edition_id,
         snapshot_id,
-        unnest(['review', 'author']) as row_kind,
-        unnest([coalesce(sum(len(reviews)), 0)::bigint, coalesce(sum(len(authors)), 0)::bigint]) as rows_in
-    from {{ source('raw', 'hub_rows') }}
-    where edition_id in (select edition_id from snapshots)
-    group by edition_id, snapshot_id
-    union all
-    select
-        edition_id,
-        snapshot_id,
-        case
-            when kind = 'review' then 'review'
-            when kind = 'paper' or record_problem is not null or id is null then 'paper'
-            else 'note'
-        end as row_kind,
+        'paper' as row_kind,
         count(*) as rows_in
-    from {{ ref('base_openreview__notes') }}
+    from {{ ref('int_source_papers') }}
+    where source = 'openreview'
     group by all
     union all
+    {% for kind, row_kind in {'reviews': 'review', 'authors': 'author', 'discussion': 'note'}.items() %}
     select
         edition_id,
         snapshot_id,
-        'review' as row_kind,
+        '{{ row_kind }}' as row_kind,
         count(*) as rows_in
-    from {{ ref('stg_paper_copilot__reviews') }}
-    group by all
-    union all
-    {% for source in ['openreview', 'paper_copilot', 'conference_site'] %}
-    select
-        edition_id,
-        snapshot_id,
-        'author' as row_kind,
-        count(*) as rows_in
-    from {{ ref('stg_' ~ source ~ '__authors') }}
+    from {{ ref('int_source_' ~ kind) }}
     group by all
     {{ "union all" if not loop.last }}
     {% endfor %}

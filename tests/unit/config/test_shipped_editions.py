@@ -1,7 +1,6 @@
 """The editions and seeds that the project ships: complete, consistent, and as the upstreams name things."""
 
 import csv
-import json
 import re
 from collections import Counter
 from datetime import date
@@ -56,14 +55,6 @@ FIGURES = {
 def seed(name: str) -> list[dict[str, str]]:
     with (PROJECT_DIR / "dbt_project" / "seeds" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, strict=True))
-
-
-def label(text: str, venue: str, year: int) -> str:
-    """A venue or decision text as the seed has it: lower case, without venue and year, blanks folded."""
-    return " ".join(text.lower().replace(f"{venue} {year}".lower(), " ").split()) or "(venue only)"
-
-
-LABELS = {row["label"]: (row["status"], row["decision"] or None) for row in seed("venue_labels")}
 
 
 # Editions
@@ -157,92 +148,6 @@ def test_labels_are_unique_and_in_the_form_that_texts_are_brought_to() -> None:
         assert row["decision"] in {"", "oral", "spotlight", "poster", "workshop"}
         assert (row["status"] == "workshop") == (row["decision"] == "workshop")
         assert row["status"] in {"accepted", "workshop"} or row["decision"] == ""
-
-
-@pytest.mark.parametrize(
-    ("text", "status", "decision"),
-    [
-        # OpenReview, `venue`
-        ("ICLR 2026 Conference Submission", "under_review", None),
-        ("ICLR 2026 Conference Withdrawn Submission", "withdrawn", None),
-        ("ICLR 2026 Conference Desk Rejected Submission", "desk_rejected", None),
-        ("ICLR 2026 ConditionalPoster", "accepted", "poster"),
-        ("ICLR 2025 Spotlight", "accepted", "spotlight"),
-        ("ICLR 2025 conditionalonethicsreview", "accepted", None),
-        ("ICLR 2025", "accepted", None),
-        ("ICLR 2024 poster", "accepted", "poster"),
-        ("Submitted to ICLR 2024", "rejected", None),
-        ("ICLR 2023 notable top 5%", "accepted", "oral"),
-        ("ICLR 2023 notable top 25%", "accepted", "spotlight"),
-        ("ICLR 2022 Submitted", "rejected", None),
-        ("ICLR 2021 Oral", "accepted", "oral"),
-        ("ICLR 2017 Invite to Workshop", "workshop", "workshop"),
-        ("Submitted to NeurIPS 2025", "rejected", None),
-        ("NeurIPS 2025 spotlight", "accepted", "spotlight"),
-        ("COLM 2025", "accepted", None),
-        ("CoRL 2024", "accepted", None),
-        # OpenReview, decision notes and fields
-        ("Accept (Oral)", "accepted", "oral"),
-        ("Accept (Talk)", "accepted", "oral"),
-        ("Accept (Spotlight)", "accepted", "spotlight"),
-        ("Accept (Poster)", "accepted", "poster"),
-        ("Accept: poster", "accepted", "poster"),
-        ("Accept: notable-top-5%", "accepted", "oral"),
-        ("Accept: notable-top-25%", "accepted", "spotlight"),
-        ("Accept", "accepted", None),
-        ("Reject", "rejected", None),
-        ("Invite to Workshop Track", "workshop", "workshop"),
-        ("conferenceOral-iclr2013-conference", "accepted", "oral"),
-        ("conferencePoster-iclr2013-workshop", "workshop", "workshop"),
-        ("submitted, no decision", "under_review", None),
-        # Paper Copilot, `status`
-        ("Top-5%", "accepted", "oral"),
-        ("Top-25%", "accepted", "spotlight"),
-        ("Talk", "accepted", "oral"),
-        ("Conditional", "accepted", None),
-        ("Workshop", "workshop", "workshop"),
-        ("Poster Workshop", "workshop", "workshop"),
-        ("Withdraw", "withdrawn", None),
-        ("Desk Reject", "desk_rejected", None),
-        ("Active", "under_review", None),
-    ],
-)
-def test_a_text_has_the_meaning_of_its_label(text: str, status: str, decision: str | None) -> None:
-    venue, year = re.findall(r"(ICLR|NeurIPS|COLM|CoRL) (\d{4})", text + " ICLR 2000")[0]
-
-    assert LABELS[label(text, venue, int(year))] == (status, decision)
-
-
-@pytest.mark.parametrize(
-    ("name", "counts"),
-    [
-        (
-            "iclr2017.jsonl",
-            {
-                ("accepted", "oral"): 15,
-                ("accepted", "poster"): 183,
-                ("workshop", "workshop"): 47,
-                ("rejected", None): 245,
-            },
-        ),
-        (
-            "iclr2023.init.jsonl",
-            {
-                ("accepted", "oral"): 91,
-                ("accepted", "spotlight"): 280,
-                ("accepted", "poster"): 1204,
-                ("rejected", None): 2285,
-                ("withdrawn", None): 1077,
-                ("desk_rejected", None): 18,
-            },
-        ),
-    ],
-)
-def test_the_statuses_of_real_files(shared_data: object, name: str, counts: dict[tuple[str, str | None], int]) -> None:
-    with (PROJECT_DIR.parent / "shared" / "data" / "paper_copilot" / name).open(encoding="utf-8") as file:
-        statuses = [json.loads(line)["status"] for line in file]
-
-    assert Counter(LABELS[status.lower()] for status in statuses) == counts
 
 
 # Published figures

@@ -42,9 +42,10 @@ renamed as (
         nullif(trim(unescape_html(identified.title)), '') as title,
         coalesce(nullif(trim(identified.decision), ''), nullif(trim(identified.eventtype), '')) as status_text,
         nullif(trim(unescape_html(identified.abstract)), '') as abstract,
-        {{ json_list('identified.keywords') }} as keywords,
+        {{ text_items(json_list('identified.keywords')) }} as keywords,
         nullif(trim(identified.topic), '') as primary_area,
-        coalesce(len({{ json_list('identified.authors') }}), 0) as author_count
+        coalesce(len({{ json_list('identified.authors') }}), 0) as author_count,
+        0 as review_count
     from identified
     inner join editions on identified.edition_id = editions.edition_id
 

@@ -36,7 +36,6 @@ final as (
         unescape_html(coalesce(
             author ->> '$.fullname', case when json_type(author) = 'VARCHAR' then author ->> '$' end
         )) as name,
-        null::varchar as profile_id,
         nullif(trim(unescape_html(author ->> '$.institution')), '') as affiliation
     from items
 

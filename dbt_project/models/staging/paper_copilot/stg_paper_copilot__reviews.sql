@@ -1,8 +1,19 @@
+{% set columns = {
+    'reviewers': 'reviewer_signature',
+    'confidence': 'confidence_text',
+    'soundness': 'soundness_text',
+    'contribution': 'contribution_text',
+    'presentation': 'presentation_text',
+    'correctness': 'correctness_text',
+    'technical_novelty': 'technical_novelty_text',
+    'empirical_novelty': 'empirical_novelty_text',
+} %}
+
 with records as (
 
     select
         *,
-        {{ score_list('coalesce(nullif(rating, \'\'), recommendation)') }} as ratings
+        {{ score_list(archive_ratings()) }} as ratings
     from {{ ref('base_paper_copilot__records') }}
 
 ),
@@ -16,14 +27,11 @@ aligned as (
         snapshot_id,
         row_number,
         ratings,
-        {% for column in [
-            'reviewers', 'confidence', 'soundness', 'contribution', 'presentation', 'correctness', 'technical_novelty',
-            'empirical_novelty'
-        ] %}
+    {% for column in columns %}
     case
         when len({{ score_list(column) }}) = len(ratings) then {{ score_list(column) }}
     end as {{ column }}{{ "," if not loop.last }}
-    {%- endfor %}
+    {% endfor %}
     from records
 
 ),
@@ -37,12 +45,9 @@ items as (
         row_number,
         generate_subscripts(ratings, 1) as item_number,
         unnest(ratings) as rating_text,
-        {% for column in [
-            'reviewers', 'confidence', 'soundness', 'contribution', 'presentation', 'correctness', 'technical_novelty',
-            'empirical_novelty'
-        ] %}
-    {{ column }}[generate_subscripts(ratings, 1)] as {{ column }}{{ "," if not loop.last }}
-    {%- endfor %}
+    {% for column, name in columns.items() %}
+    {{ column }}[generate_subscripts(ratings, 1)] as {{ name }}{{ "," if not loop.last }}
+    {% endfor %}
     from aligned
 
 )

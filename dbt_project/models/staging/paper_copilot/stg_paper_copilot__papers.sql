@@ -22,10 +22,10 @@ renamed as (
         nullif(trim(bibtex), '') as bibtex,
         {{ split_list('keywords', ';') }} as keywords,
         nullif(trim(primary_area), '') as primary_area,
-        nullif(trim(github), '') as github,
-        nullif(trim(project), '') as project,
+        nullif(trim(github), '') as code_url,
+        nullif(trim(project), '') as project_url,
         coalesce(len({{ split_list('author', ';') }}), 0) as author_count,
-        len({{ score_list('coalesce(nullif(rating, \'\'), recommendation)') }}) as review_count
+        len({{ score_list(archive_ratings()) }}) as review_count
     from records
 
 )

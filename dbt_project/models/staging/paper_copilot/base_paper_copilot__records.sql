@@ -27,33 +27,13 @@
     'empirical_novelty': '$.empirical_novelty',
 } %}
 
-with records as (
-
-    select * from {{ source('raw', 'json_records') }}
-    where
-        dataset_schema = 'paper_copilot'
-        and edition_id in (select edition_id from {{ ref('stg_editions') }})
-
-),
-
-parsed as (
-
-    select
-        edition_id,
-        snapshot_id,
-        row_number,
-        problem as record_problem,
-        case when problem is null then {{ json_paths(paths) }} end as fields,
-        case when problem is null then {{ json_types(paths) }} end as types
-    from records
-
-),
+with {{ parsed_records('paper_copilot', paths) }},
 
 final as (
 
     select
         edition_id,
-        'paper_copilot' as source,
+        source,
         snapshot_id,
         row_number,
         record_problem,

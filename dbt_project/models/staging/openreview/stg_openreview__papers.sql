@@ -37,7 +37,7 @@ renamed as (
         notes.invitation,
         notes.abstract,
         notes._bibtex as bibtex,
-        {{ json_list('notes.keywords') }} as keywords,
+        {{ text_items(json_list('notes.keywords')) }} as keywords,
         notes.primary_area,
         case
             when starts_with(notes.pdf, '/') then 'https://openreview.net' || notes.pdf
@@ -46,7 +46,9 @@ renamed as (
         notes.code as code_url,
         notes.created_at as submitted_at,
         notes.modified_at,
-        coalesce(len({{ json_list('notes.authors') }}), 0) as author_count
+        coalesce(len({{ json_list('notes.authors') }}), 0) as author_count,
+        -- Reviews are notes of their own.
+        0 as review_count
     from notes
     left join decisions
         on

@@ -23,6 +23,15 @@ renamed as (
     from hub_rows
     where edition_id in (select edition_id from {{ ref('stg_editions') }})
 
+),
+
+final as (
+
+    select
+        *,
+        case when paper_id is null then 'the URL holds no OpenReview forum id' end as record_problem
+    from renamed
+
 )
 
-select * from renamed
+select * from final

@@ -37,32 +37,13 @@
 {% do texts.extend([field ~ '_v1', field ~ '_v2']) %}
 {% endfor %}
 
-with records as (
-
-    select * from {{ source('raw', 'json_records') }}
-    where
-        dataset_schema = 'openreview'
-        and edition_id in (select edition_id from {{ ref('stg_editions') }})
-
-),
-
-parsed as (
-
-    select
-        edition_id,
-        snapshot_id,
-        row_number,
-        problem as record_problem,
-        case when problem is null then {{ json_paths(paths) }} end as fields,
-        case when problem is null then {{ json_types(paths) }} end as types
-    from records
-
-),
+with {{ parsed_records('openreview', paths) }},
 
 named as (
 
     select
         edition_id,
+        source,
         snapshot_id,
         row_number,
         record_problem,
@@ -75,7 +56,7 @@ final as (
 
     select
         edition_id,
-        'openreview' as source,
+        source,
         snapshot_id,
         row_number,
         record_problem,

@@ -12,7 +12,7 @@ renamed as (
         source,
         snapshot_id,
         row_number,
-        is_deleted,
+        case when is_deleted then 'the note was deleted upstream' end as record_problem,
         id as note_id,
         forum as paper_id,
         replyto as reply_to,

@@ -29,11 +29,14 @@ renamed as (
         file_number,
         file_row_number,
         item_number,
-        item is null as is_null_item,
+        case
+            when item is null then 'the review is null'
+            when nullif(trim(item.review_id), '') is null then 'the review has no id'
+        end as record_problem,
         nullif(trim(item.review_id), '') as review_id,
         nullif(trim(item.reviewer), '') as reviewer_signature,
-        item.rating,
-        item.confidence
+        item.rating::varchar as rating_text,
+        item.confidence::varchar as confidence_text
     from items
 
 )

@@ -56,8 +56,7 @@ final as (
         item_number,
         name,
         -- Ids that are e-mail addresses are dropped here and go nowhere.
-        case when regexp_matches(author_id, '^~\S+$') then author_id end as profile_id,
-        null::varchar as affiliation
+        case when regexp_matches(author_id, '^~\S+$') then author_id end as profile_id
     from named
 
 )
