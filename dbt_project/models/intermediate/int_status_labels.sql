@@ -64,14 +64,14 @@ told as (
         -- `Workshop Poster` is a workshop's own label; `Poster Workshop` is the conference's.
         parts[1] = 'workshop' and len(parts) > 1 as is_of_a_workshop,
         len(list_filter(parts, lambda part: part != 'conference')) = 0 as is_bare,
-        {% for kind in kinds %}
-        list_contains(parts, '{{ kind }}') as has_{{ kind }}{{ "," if not loop.last }}
-        {% endfor %}
+    {% for kind in kinds %}
+    list_contains(parts, '{{ kind }}') as has_{{ kind }}{{ "," if not loop.last }}
+    {% endfor %}
     from labels
 
 ),
 
-read as (
+decided as (
 
     select
         *,
@@ -96,21 +96,21 @@ read as (
 final as (
 
     select
-        read.edition_id,
-        read.label_text,
-        coalesce(exceptions.status, read.told_status) as status,
+        decided.edition_id,
+        decided.label_text,
+        coalesce(exceptions.status, decided.told_status) as status,
         case
             when exceptions.label is not null then exceptions.decision
-            when read.told_status = 'workshop' then 'workshop'
-            when read.told_status is distinct from 'accepted' then null
-            when read.has_oral or read.top_percent <= 5 then 'oral'
-            when read.has_spotlight or read.top_percent <= 25 then 'spotlight'
-            when read.has_poster then 'poster'
+            when decided.told_status = 'workshop' then 'workshop'
+            when coalesce(decided.told_status, '') != 'accepted' then null
+            when decided.has_oral or decided.top_percent <= 5 then 'oral'
+            when decided.has_spotlight or decided.top_percent <= 25 then 'spotlight'
+            when decided.has_poster then 'poster'
         end as decision,
-        coalesce(coalesce(exceptions.status, read.told_status) = 'accepted' and read.has_conditional, false)
+        coalesce(coalesce(exceptions.status, decided.told_status) = 'accepted' and decided.has_conditional, false)
             as is_conditional
-    from read
-    left join exceptions on read.label = exceptions.label
+    from decided
+    left join exceptions on decided.label = exceptions.label
 
 )
 
