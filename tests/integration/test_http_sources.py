@@ -60,7 +60,7 @@ IMPATIENT = Settings(http_attempts=2, http_max_wait_seconds=2, http_timeout_seco
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr("pipelines.sources.http.retries.BACKOFF_SECONDS", 0.001)
     monkeypatch.setenv("NO_PROXY", "*")
     for name in ("HF_TOKEN", "HF_ENDPOINT", "HF_HUB_OFFLINE"):
         monkeypatch.delenv(name, raising=False)

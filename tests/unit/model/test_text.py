@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pipelines.model import text
 from pipelines.model.text import name_key, name_problem, plain_text, redact_emails
+from pipelines.model.text.characters import INVISIBLE
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
@@ -154,7 +154,7 @@ def test_invisible_characters_are_all_known() -> None:
         for code in range(sys.maxunicode + 1)
         if unicodedata.category(chr(code)) in ("Cc", "Cf", "Cs")
         and code not in blanks
-        and not text._INVISIBLE.match(chr(code))
+        and not INVISIBLE.match(chr(code))
     ]
     assert missed == []
 
