@@ -27,6 +27,7 @@ from pipelines.sources import files, http, hugging_face
 from pipelines.sources.fetched import Fetched, LandingError
 from tests.upstream_servers import (
     LAST_MODIFIED,
+    Exchange,
     Fault,
     File,
     FileServer,
@@ -563,6 +564,24 @@ def test_a_redirect_loop(server: FileServer, target: Target) -> None:
 
     assert "more than 10 redirects" in target.refused(server.url(PATH))
     assert len(server.seen) == 11
+
+
+@a_fault
+@pytest.mark.parametrize("framing", [{"Content-Length": "1000000"}, {"Transfer-Encoding": "chunked"}], ids=str)
+def test_a_redirect_whose_own_body_never_comes(
+    server: FileServer, target: Target, framing: dict[str, str | None]
+) -> None:
+    def announce(exchange: Exchange, file: File) -> None:
+        exchange.close_connection = True
+        exchange.head(302, {"Location": PATH} | framing)
+        exchange.server.owner.stopping.wait(30)
+
+    server.misbehave("/start", announce)
+
+    target.download(server.url("/start"), IMPATIENT)
+
+    assert target.is_whole()
+    assert len(server.seen) == 2
 
 
 @a_fault

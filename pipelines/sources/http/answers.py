@@ -15,7 +15,7 @@ import urllib3
 from pipelines.config.settings import Settings
 from pipelines.sources.fetched import LandingError, Log
 from pipelines.sources.http.errors import Explain, TooLargeError, TransientError, explained, shown
-from pipelines.sources.http.reading import HTML_START, is_said_to_be_html, read_whole
+from pipelines.sources.http.reading import HTML_START, read_whole
 from pipelines.sources.http.retries import http_date, refusal, retrying
 from pipelines.sources.http.session import get, leave_as_is, session
 
@@ -102,17 +102,13 @@ def get_json(
     """
 
     def attempt() -> Any:
+        answer = ask(client, url, settings=settings, headers=headers)
+        if answer.status != 200:
+            raise refusal(url, answer.status, answer.headers, explain)
+        if answer.is_html:
+            raise LandingError(f"{shown(url)}: the server sent an HTML page instead of JSON; check the address.")
         try:
-            with get(client, url, settings=settings, headers=headers) as response:
-                if response.status_code != 200:
-                    raise refusal(url, response, explain)
-                if is_said_to_be_html(response):
-                    raise LandingError(
-                        f"{shown(url)}: the server sent an HTML page instead of JSON; check the address."
-                    )
-                return json.loads(read_whole(response, url, settings.max_batch_bytes, settings))
-        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
-            raise explained(error, url, settings) from None
+            return json.loads(answer.body)
         except (ValueError, RecursionError):
             raise TransientError(f"{shown(url)}: the answer is not JSON, or was cut short") from None
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from time import sleep
 from typing import NoReturn, TypeVar
 
-import requests
 import tenacity
 
 from pipelines.config.settings import Settings
@@ -32,8 +31,7 @@ def retrying(action: Callable[[], T], *, settings: Settings, log: Log) -> T:
     Raises:
         LandingError: the attempts are used up or the next wait is too long; anything else that `action` raises.
     """
-    growing = tenacity.wait_exponential(multiplier=BACKOFF_SECONDS, max=LONGEST_BACKOFF_SECONDS)
-    backoff = growing + tenacity.wait_random(0, BACKOFF_SECONDS)
+    backoff = tenacity.wait_exponential_jitter(BACKOFF_SECONDS, max=LONGEST_BACKOFF_SECONDS, jitter=BACKOFF_SECONDS)
 
     def failure(state: tenacity.RetryCallState) -> TransientError:
         error = state.outcome.exception() if state.outcome else None
@@ -74,9 +72,10 @@ def pause() -> None:
     sleep(BACKOFF_SECONDS)
 
 
-def refusal(url: str, response: requests.Response, explain: Explain | None) -> TransientError | LandingError:
+def refusal(
+    url: str, status: int, headers: Mapping[str, str], explain: Explain | None
+) -> TransientError | LandingError:
     """An error status as an error of ours: one to retry where that can help."""
-    status, headers = response.status_code, response.headers
     sentence = (explain and explain(status, headers)) or f"{shown(url)}: {status_sentence(status)}"
     return TransientError(sentence, asked_wait(status, headers)) if is_retried(status) else LandingError(f"{sentence}.")
 

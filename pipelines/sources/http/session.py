@@ -9,12 +9,10 @@ import threading
 from collections.abc import Mapping
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any
-from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
 from requests.adapters import HTTPAdapter
-from requests.utils import requote_uri
 
 from pipelines.config.settings import Settings
 from pipelines.sources.fetched import LandingError
@@ -24,12 +22,18 @@ MAX_REDIRECTS = 10
 # At DEBUG it prints the path and query of every request.
 logging.getLogger("urllib3.connectionpool").setLevel(logging.INFO)
 # What another host may see of a request after a redirect; everything else stays with the host it was meant for.
-_HARMLESS_HEADERS = frozenset({"accept", "accept-encoding", "if-range", "range", "user-agent"})
+# requests has just set `Proxy-Authorization` for the proxy on the way, if there is one.
+_HARMLESS_HEADERS = frozenset({"accept", "accept-encoding", "if-range", "proxy-authorization", "range", "user-agent"})
 
 
 def session() -> requests.Session:
-    """A session that retries nothing by itself, keeps no cookies and limits how long response headers may take."""
-    new = requests.Session()
+    """A session that retries nothing by itself, keeps no cookies and limits how long response headers may take.
+
+    It follows at most `MAX_REDIRECTS` redirects, never from https to http. The caller's headers stay with the first
+    origin: where host, port or scheme differ, harmless headers alone go on, for the rest of the chain.
+    """
+    new = _Session()
+    new.max_redirects = MAX_REDIRECTS
     new.headers["User-Agent"] = "peer-review-warehouse (python-requests)"
     new.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     new.mount("http://", _Adapter(max_retries=0))
@@ -40,51 +44,48 @@ def session() -> requests.Session:
 def get(
     client: requests.Session, url: str, *, settings: Settings, headers: Mapping[str, str] | None = None
 ) -> requests.Response:
-    """GET with the body left unread; redirects are followed, but the caller's headers stay with the first origin.
-
-    requests itself drops `Authorization` on a change of host, yet sends every other header on; here an origin
-    (scheme, host and port) that differs sees harmless headers only, for the rest of the chain.
+    """GET with the body left unread; redirects are followed as `session` says.
 
     Raises:
         TransientError: the connection failed in a way that may pass.
         LandingError: it failed for good: a certificate, a redirect loop, an address that is none.
     """
     sent = dict(headers or {})
-    place = url
+    # Without an explicit auth requests would let ~/.netrc overrule the header given here.
+    auth = leave_as_is if any(name.lower() == "authorization" for name in sent) else None
     try:
-        for _ in range(MAX_REDIRECTS + 1):
-            # Without an explicit auth requests would let ~/.netrc overrule the header given here.
-            auth = leave_as_is if any(name.lower() == "authorization" for name in sent) else None
-            response = client.get(
-                place,
-                headers=sent,
-                auth=auth,
-                timeout=settings.http_timeout_seconds,
-                stream=True,
-                allow_redirects=False,
-            )
-            location = client.get_redirect_target(response)
-            if location is None:
-                return response
-            response.close()
-            target = urljoin(place, requote_uri(location))
-            if place.startswith("https:") and not target.startswith("https:"):
-                raise LandingError(f"{shown(url)}: redirects from https to {shown(target)}; refused as unsafe.")
-            if _origin(target) != _origin(place):
-                sent = {name: value for name, value in sent.items() if name.lower() in _HARMLESS_HEADERS}
-            place = target
+        return client.get(url, headers=sent, auth=auth, timeout=settings.http_timeout_seconds, stream=True)
+    except requests.TooManyRedirects:
+        raise LandingError(
+            f"{shown(url)}: more than {MAX_REDIRECTS} redirects, so probably a loop; check the address."
+        ) from None
     except (requests.RequestException, urllib3.exceptions.HTTPError, ValueError) as error:
         raise explained(error, url, settings) from None
-    raise LandingError(f"{shown(url)}: more than {MAX_REDIRECTS} redirects, so probably a loop; check the address.")
 
 
 def leave_as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    """For `auth`: the request has its credentials, or needs none."""
     return request
 
 
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+class _Session(requests.Session):
+    """Redirects as requests follows them, in what it lets a subclass decide: what is read, and what is sent on."""
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        target = super().get_redirect_target(resp)
+        if target is not None:
+            resp.close()  # requests would read the body before it goes on, and a body may have no end
+        return target
+
+    def rebuild_auth(self, prepared_request: requests.PreparedRequest, response: requests.Response) -> None:
+        """requests drops `Authorization` on a change of host, yet sends every other header on."""
+        before, after = str(response.request.url), str(prepared_request.url)
+        if before.startswith("https:") and not after.startswith("https:"):
+            raise LandingError(f"{shown(before)}: redirects from https to {shown(after)}; refused as unsafe.")
+        if self.should_strip_auth(before, after):  # type: ignore[no-untyped-call]
+            for name in [name for name in prepared_request.headers if name.lower() not in _HARMLESS_HEADERS]:
+                del prepared_request.headers[name]
+            super().rebuild_auth(prepared_request, response)  # type: ignore[no-untyped-call]
 
 
 class _Watched:

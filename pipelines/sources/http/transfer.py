@@ -176,7 +176,7 @@ class _Transfer:
         if status == 416 and offset:
             self._discard()
             raise TransientError(f"{shown(self.url)}: the part on disk is no part of this file, it starts again", 0)
-        raise refusal(self.url, response, self.explain)
+        raise refusal(self.url, status, response.headers, self.explain)
 
     def _check_kind(self, response: requests.Response) -> None:
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()

@@ -34,6 +34,7 @@ def test_an_address_is_shown_without_its_secrets(url: str, expected: str) -> Non
         (429, {"RateLimit": '"api";r=0;t=55'}, 55),
         (429, {"Retry-After": "3", "RateLimit": '"api";r=0;t=55'}, 3),
         (503, {"RateLimit": '"api";r=10;t=55'}, None),
+        (503, {"Retry-After": "86400"}, 86400),  # urllib3's own reading stops at six hours, and does not say so
         (503, {"Retry-After": "soon"}, None),
         (503, {}, None),
     ],
