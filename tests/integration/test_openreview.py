@@ -586,7 +586,7 @@ def test_a_limit_beyond_the_cap_ends_at_once_and_goes_on_later(server: OpenRevie
     said = puller.skipped(server)
 
     assert "limits requests (RateLimitError Too many requests: You have made 37 requests" in said
-    assert "it may go on in 60 minutes, at " in said
+    assert "it may go on in 1 hour, at " in said
     assert said.endswith("2 pages are kept, and the next run continues from them.")
     assert puller.left == ["crawl.json", "page-00001.json", "page-00002.json"]
     assert len(server.queries) == 3

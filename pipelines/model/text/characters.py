@@ -13,11 +13,12 @@ UNSHIELD = {ord(stand_in): chr(plain) for plain, stand_in in SHIELD.items()}
 
 
 def shielded(match: re.Match[str]) -> str:
+    """For `re.sub`: what matched, with stand-ins for its punctuation."""
     return match[0].translate(SHIELD)
 
 
 _LINE_BREAK = re.compile("\r\n|[\r\v\x85\u2028\u2029]")
-# Controls, formats and lone surrogates.
+# Controls, formats and lone surrogates: `re` has no \p{Cf}.
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs"))
 
 

@@ -3,7 +3,7 @@
 Here belongs what is true of any server: time limits, waits, redirects, cut bodies, credentials that stay with their
 host. What one upstream's answers mean belongs in that upstream's module; where bytes go for good, in `land`.
 
-    session.py    one request up to the headers of its answer
+    sessions.py   one request up to the headers of its answer
     reading.py    a body while it comes: limits and progress
     answers.py    a body in memory
     transfer.py   a body on its way to disk: resumed, verified
@@ -23,7 +23,7 @@ from pipelines.sources.http.errors import (
     was_reached,
 )
 from pipelines.sources.http.retries import asked_wait, is_retried, pause, retrying
-from pipelines.sources.http.session import get, session
+from pipelines.sources.http.sessions import get, session
 from pipelines.sources.http.transfer import Download, download
 
 __all__ = [

@@ -17,7 +17,7 @@ from pipelines.sources.fetched import LandingError, Log
 from pipelines.sources.http.errors import Explain, TooLargeError, TransientError, explained, shown
 from pipelines.sources.http.reading import HTML_START, read_whole
 from pipelines.sources.http.retries import http_date, refusal, retrying
-from pipelines.sources.http.session import get, leave_as_is, session
+from pipelines.sources.http.sessions import get, leave_as_is, session
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import requests
 import urllib3
+from humanize import naturalsize, precisedelta
 
 from pipelines.config.settings import Settings
 from pipelines.sources.fetched import LandingError
@@ -58,18 +59,13 @@ def status_sentence(status: int) -> str:
 
 
 def size_text(count: int) -> str:
-    """A number of bytes for people, in decimal units."""
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= factor:
-            return f"{count / factor:.1f} {unit}"
-    return f"{count} bytes"
+    """A number of bytes for people, in decimal units: `300.0 kB`."""
+    return naturalsize(count)
 
 
 def duration_text(seconds: float) -> str:
-    """A time in seconds for people."""
-    if seconds < 100:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} minutes" if seconds < 6000 else f"{seconds / 3600:.1f} hours"
+    """A time in seconds for people: `0.3 seconds`, `1 hour and 13 seconds`."""
+    return precisedelta(seconds if seconds < 100 else round(seconds), format="%.1f")
 
 
 def explained(error: Exception, url: str, settings: Settings) -> TransientError | LandingError:

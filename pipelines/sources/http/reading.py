@@ -24,6 +24,7 @@ HTML_START = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype|html)", re.IGNORECASE |
 
 
 def read_whole(response: requests.Response, url: str, max_bytes: int, settings: Settings) -> bytes:
+    """The body, unpacked. Raises LandingError beyond `max_bytes`, TransientError where it comes too slowly."""
     body = bytearray()
     with speed_limits(response, lambda: len(body), settings) as too_slow:
         while chunk := response.raw.read1(CHUNK_BYTES, decode_content=True):
@@ -36,6 +37,7 @@ def read_whole(response: requests.Response, url: str, max_bytes: int, settings: 
 
 
 def is_said_to_be_html(response: requests.Response) -> bool:
+    """Whether the headers announce a page for people."""
     return response.headers.get("Content-Type", "").lower().startswith(("text/html", "application/xhtml"))
 
 

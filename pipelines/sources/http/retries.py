@@ -100,6 +100,7 @@ def asked_wait(status: int, headers: Mapping[str, str]) -> float | None:
 
 
 def http_date(given: str | None) -> datetime | None:
+    """A date of a header in UTC; None where there is none that can be read."""
     try:
         when = email.utils.parsedate_to_datetime(given or "")
     except ValueError:

@@ -25,7 +25,7 @@ from pipelines.sources.fetched import LandingError, Log
 from pipelines.sources.http.errors import Explain, TransientError, duration_text, explained, shown, size_text
 from pipelines.sources.http.reading import CHUNK_BYTES, HTML_START, is_said_to_be_html, progress, speed_limits
 from pipelines.sources.http.retries import http_date, refusal, retrying
-from pipelines.sources.http.session import get, session
+from pipelines.sources.http.sessions import get, session
 from pipelines.warehouse import sha256
 
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")

@@ -78,6 +78,8 @@ texts = st.lists(st.one_of(pieces, st.text(max_size=6), st.sampled_from(["abc", 
         ("costs $5 and $x$ and $1,000", "costs $5 and x and $1,000"),
         (r"unbalanced {brace \emph{x}", "unbalanced {brace x"),
         (r"bad } brace \emph{x} in {a, b}", "bad } brace x in {a, b}"),
+        # what pylatexenc would drop, were it given more than the macros
+        (r"bad } brace, \ours in {a, b}, Erd\H{o}s", "bad } brace, \\ours in {a, b}, Erd\u0151s"),
         # Markdown
         ("**Phased DMD** is *new*, _fast_ and __good__: `code_x`", "Phased DMD is new, fast and good: code_x"),
         ("a **h**uman uncertainty-**a**ware aut**o**matic method", "a human uncertainty-aware automatic method"),
