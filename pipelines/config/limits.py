@@ -1,7 +1,7 @@
 """Time limits on work that has none of its own: a child process, code in this process, a whole run.
 
 Here belongs only how something is stopped in time. How long it may take is a setting; HTTP has its own limits in
-`sources/http.py`, waiting for locks and databases in `warehouse.py`.
+`sources/http/`, waiting for locks and databases in `warehouse.py`.
 """
 
 import os

@@ -1,7 +1,7 @@
 """What dbt's connection is given, as a dbt-duckdb plugin named in `profiles.yml`: the databases of the warehouse and
 their limits, the models' Python functions, and the current release's database.
 
-The functions themselves are in `text.py`, paths and limits in `warehouse.py`. None of it is in the profile: what
+The functions themselves are in `text/`, paths and limits in `warehouse.py`. None of it is in the profile: what
 changes there from run to run makes dbt parse the whole project anew.
 """
 

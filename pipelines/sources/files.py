@@ -1,7 +1,7 @@
 """Files from a local path or from one URL, unchanged, and the rule that names a file inside a snapshot.
 
 Here belongs the source kind `files` (Parquet), and what other kinds share with it: `bring` one file, and safe names.
-How HTTP behaves belongs in `http.py`, what must be inside a file in `contracts.py`.
+How HTTP behaves belongs in `http/`, what must be inside a file in `contracts.py`.
 """
 
 import glob

@@ -1,9 +1,9 @@
 """A dataset on the Hugging Face Hub: which files it has at which commit, and those files, unchanged.
 
-Here belongs the Hub's protocol and what its answers mean. How bytes travel belongs in `http.py`, what is inside them
+Here belongs the Hub's protocol and what its answers mean. How bytes travel belongs in `http/`, what is inside them
 in `contracts.py`.
 
-Addresses and the reading of answers are huggingface_hub's; the requests go through `http.py`, because its client
+Addresses and the reading of answers are huggingface_hub's; the requests go through `http/`, because its client
 (2.4) does less than landing promises. Its downloader (`file_download.py`) writes a new temporary file in each call
 and removes it on failure, so the next process resumes nothing; it compares the size but not the sha256; it sleeps
 through a 429 for as long as the server asks, without a limit; and it fetches a file in Xet storage by another

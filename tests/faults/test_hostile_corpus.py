@@ -15,7 +15,7 @@ import pytest
 from pipelines.config.editions import Edition, Editions
 from pipelines.config.settings import Settings
 from pipelines.land import landing
-from pipelines.sources import FETCHERS, http
+from pipelines.sources import FETCHERS
 from pipelines.sources.fetched import LandingError
 from pipelines.stage import staging
 from pipelines.stage.contracts import ContractError
@@ -162,7 +162,7 @@ def outcome(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     """Every other file; the rest is for the long set. HOSTILE_SEED makes other files."""
     print(f"HOSTILE_SEED={SEED}")
     with pytest.MonkeyPatch.context() as patch, PageServer() as server:
-        patch.setattr(http, "BACKOFF_SECONDS", 0.001)
+        patch.setattr("pipelines.sources.http.retries.BACKOFF_SECONDS", 0.001)
         patch.setenv("NO_PROXY", "*")
         patch.setenv("OPENREVIEW_TOKEN", TOKEN)
         yield take_in(corpus(SEED)[request.param :: 2], tmp_path_factory.mktemp("corpus"), server)

@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.config.settings import Settings
 from pipelines.land import landing
-from pipelines.sources import FETCHERS, http
+from pipelines.sources import FETCHERS
 from pipelines.sources.fetched import LandingError
 from pipelines.warehouse import Warehouse, sha256
 from tests.faults.state import State, nothing_lost
@@ -85,7 +85,7 @@ class Puller:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr("pipelines.sources.http.retries.BACKOFF_SECONDS", 0.001)
     monkeypatch.setenv("NO_PROXY", "*")
 
 

@@ -18,6 +18,7 @@ from pipelines.config.settings import Settings
 from pipelines.formats.records import _without_email_ids, read_records
 from pipelines.sources import http, openreview
 from pipelines.sources.fetched import Fetched, LandingError, SourceSkipped
+from pipelines.sources.openreview.crawl import Crawl
 from pipelines.warehouse import sha256
 from tests.openreview_server import (
     PASSWORD,
@@ -61,7 +62,7 @@ def venue(papers: int = 10) -> list[Note]:
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr("pipelines.sources.http.retries.BACKOFF_SECONDS", 0.001)
     monkeypatch.setenv("NO_PROXY", "*")
     for name in ("OPENREVIEW_TOKEN", "OPENREVIEW_FULL"):
         monkeypatch.delenv(name, raising=False)
@@ -585,7 +586,7 @@ def test_a_limit_beyond_the_cap_ends_at_once_and_goes_on_later(server: OpenRevie
     said = puller.skipped(server)
 
     assert "limits requests (RateLimitError Too many requests: You have made 37 requests" in said
-    assert "it may go on in 60 minutes, at " in said
+    assert "it may go on in 1 hour, at " in said
     assert said.endswith("2 pages are kept, and the next run continues from them.")
     assert puller.left == ["crawl.json", "page-00001.json", "page-00002.json"]
     assert len(server.queries) == 3
@@ -604,10 +605,10 @@ def test_a_process_that_dies_goes_on_later(server: OpenReviewServer, puller: Pul
     class Killed(BaseException):
         pass
 
-    original = openreview._Crawl.save
+    original = Crawl.save
     saves = 0
 
-    def save(self: openreview._Crawl) -> None:
+    def save(self: Crawl) -> None:
         nonlocal saves
         saves += 1
         if saves == 2:
@@ -615,7 +616,7 @@ def test_a_process_that_dies_goes_on_later(server: OpenReviewServer, puller: Pul
         original(self)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(openreview._Crawl, "save", save)
+        patch.setattr(Crawl, "save", save)
         with pytest.raises(Killed):
             puller.pull(server)
     assert puller.left == ["crawl.json", "page-00001.json", "page-00002.json"]
@@ -674,7 +675,7 @@ def test_a_short_limit_is_waited_for(
     server: OpenReviewServer, puller: Puller, limit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("tenacity.nap.time.sleep", slept.append)
+    monkeypatch.setattr("pipelines.sources.http.retries.sleep", slept.append)
     server.before(2, lambda: server.plan(limit))
 
     assert puller.pull(server) is not None
@@ -689,7 +690,7 @@ def test_a_short_limit_is_waited_for(
 def test_limits_that_add_up_beyond_the_cap(
     server: OpenReviewServer, puller: Puller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tenacity.nap.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("pipelines.sources.http.retries.sleep", lambda seconds: None)
     server.plan(*[rate_limited(1.5)] * 3)
     assert "limits requests" in puller.skipped(server)
     assert len(server.queries) == 2

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.config.editions import ConferenceSiteSource
 from pipelines.config.settings import Settings
-from pipelines.sources import conference_site, http
+from pipelines.sources import conference_site
 from pipelines.sources.fetched import Fetched, LandingError
 from tests.upstream_servers import LAST_MODIFIED, File, FileServer, html, status
 
@@ -30,7 +30,7 @@ ABSTRACTS = json.dumps({"0": "Zero.", "1": "One.", "2": "Two."}).encode()
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr("pipelines.sources.http.retries.BACKOFF_SECONDS", 0.001)
     monkeypatch.setenv("NO_PROXY", "*")
 
 

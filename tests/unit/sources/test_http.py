@@ -1,5 +1,6 @@
 """The parts of the HTTP layer that need no server: what is shown, what is waited for, when it gives up."""
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -12,7 +13,7 @@ from pipelines.sources.fetched import LandingError
 
 @pytest.fixture(autouse=True)
 def _no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr("pipelines.sources.http.retries.BACKOFF_SECONDS", 0.001)
 
 
 @pytest.mark.parametrize(
@@ -34,12 +35,21 @@ def test_an_address_is_shown_without_its_secrets(url: str, expected: str) -> Non
         (429, {"RateLimit": '"api";r=0;t=55'}, 55),
         (429, {"Retry-After": "3", "RateLimit": '"api";r=0;t=55'}, 3),
         (503, {"RateLimit": '"api";r=10;t=55'}, None),
+        (503, {"Retry-After": "86400"}, 86400),  # urllib3's own reading stops at six hours, and does not say so
         (503, {"Retry-After": "soon"}, None),
         (503, {}, None),
     ],
 )
 def test_the_wait_that_a_server_asks_for(status: int, headers: dict[str, str], expected: float | None) -> None:
     assert http.asked_wait(status, headers) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.31, "0.3 seconds"), (5, "5 seconds"), (290.4, "4 minutes and 50 seconds"), (3600, "1 hour"), (90000, "1 day")],
+)
+def test_a_duration_in_words(seconds: float, words: str) -> None:
+    assert http.duration_text(seconds).startswith(words)
 
 
 def test_retry_after_may_be_a_date() -> None:
@@ -77,7 +87,7 @@ def test_a_passing_failure_is_retried_and_each_wait_is_logged() -> None:
     assert said[0].startswith("first; waiting")
     assert said[0].endswith("attempt 2 of 4.")
     assert "as the server asks" not in said[0]
-    assert "second; waiting 0.0 s, as the server asks, then attempt 3 of 4." in said[1]
+    assert "second; waiting 0 seconds, as the server asks, then attempt 3 of 4." in said[1]
 
 
 def test_attempts_are_limited() -> None:
@@ -94,7 +104,7 @@ def test_a_wait_beyond_the_cap_is_an_error_at_once() -> None:
     said: list[str] = []
     action = Flaky(http.TransientError("too many requests", 3600))
 
-    with pytest.raises(LandingError, match=r"60 minutes is longer than HTTP_MAX_WAIT_SECONDS=300 allows"):
+    with pytest.raises(LandingError, match=r"1 hour is longer than HTTP_MAX_WAIT_SECONDS=300 allows"):
         http.retrying(action, settings=Settings(http_attempts=5, http_max_wait_seconds=300), log=said.append)
 
     assert action.calls == 1
@@ -108,6 +118,17 @@ def test_the_cap_counts_all_waits_together() -> None:
         http.retrying(action, settings=Settings(http_attempts=99, http_max_wait_seconds=0.07), log=lambda line: None)
 
     assert action.calls == 3
+
+
+def test_the_cap_does_not_count_the_time_that_the_work_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """tenacity's own `stop_before_delay` does: after an hour of download it would not try again."""
+    clock = itertools.count(step=3600.0)
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    action = Flaky(http.TransientError("the connection broke"))
+
+    assert (
+        http.retrying(action, settings=Settings(http_attempts=3, http_max_wait_seconds=1), log=lambda line: None) == 2
+    )
 
 
 def test_what_a_retry_cannot_cure_is_raised_as_it_is() -> None:

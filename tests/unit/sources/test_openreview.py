@@ -11,7 +11,10 @@ from pipelines.config.editions import OpenReviewSource
 from pipelines.config.settings import Settings
 from pipelines.sources import http, openreview
 from pipelines.sources.fetched import LandingError, SourceSkipped
-from pipelines.sources.openreview import _Crawl, _Page, _PageSize, _Paper, asked_wait
+from pipelines.sources.openreview.client import PageSize
+from pipelines.sources.openreview.crawl import Crawl, write_whole
+from pipelines.sources.openreview.notes import Page, Paper, papers_of
+from pipelines.sources.openreview.refusals import asked_wait
 
 SOURCE = OpenReviewSource(
     kind="openreview", api="v2", base_url="http://127.0.0.1:9", submissions="ICLR.cc/2026/Conference/-/Submission"
@@ -41,7 +44,7 @@ def test_the_wait_that_a_limit_asks_for(headers: dict[str, str], said: dict[str,
 
 
 def test_page_sizes_halve_and_come_back() -> None:
-    size = _PageSize(250)
+    size = PageSize(250)
     seen = []
     for _ in range(9):
         size.shrink(size.now)
@@ -57,7 +60,7 @@ def test_page_sizes_halve_and_come_back() -> None:
 
 
 def test_a_page_that_was_asked_for_small_shrinks_from_there() -> None:
-    size = _PageSize(250)
+    size = PageSize(250)
     size.shrink(10)
     assert size.now == 5
 
@@ -66,18 +69,18 @@ def test_a_page_that_was_asked_for_small_shrinks_from_there() -> None:
 
 states = st.dictionaries(
     st.sampled_from("abcdefgh"),
-    st.builds(_Paper, st.integers(1, 3), st.dictionaries(st.sampled_from("rst"), st.integers(1, 3))),
+    st.builds(Paper, st.integers(1, 3), st.dictionaries(st.sampled_from("rst"), st.integers(1, 3))),
 )
 
 
-def crawl_of(folder: Path, pages: list[dict[str, _Paper]]) -> _Crawl:
-    crawl = _Crawl(folder, {})
+def crawl_of(folder: Path, pages: list[dict[str, Paper]]) -> Crawl:
+    crawl = Crawl(folder, {})
     crawl.pages = {f"page-{number:05d}.json": page for number, page in enumerate(pages, 1)}
     crawl.hashes = dict.fromkeys(crawl.pages, "")
     return crawl
 
 
-def versions(pages: list[dict[str, _Paper]]) -> dict[str, tuple[float, str]]:
+def versions(pages: list[dict[str, Paper]]) -> dict[str, tuple[float, str]]:
     """Each note's winning version, as records.py chooses: the latest date, whichever page it is in."""
     best: dict[str, tuple[float, str]] = {}
     for page in pages:
@@ -91,7 +94,7 @@ def versions(pages: list[dict[str, _Paper]]) -> dict[str, tuple[float, str]]:
 
 
 @given(st.lists(states, max_size=4), states)
-def test_a_repair_leads_to_what_the_server_has(pages: list[dict[str, _Paper]], now: dict[str, _Paper]) -> None:
+def test_a_repair_leads_to_what_the_server_has(pages: list[dict[str, Paper]], now: dict[str, Paper]) -> None:
     """Whatever the pages hold: without the outdated ones and with the needed papers, they show what there is now."""
     crawl = crawl_of(Path(), pages)
 
@@ -106,7 +109,7 @@ def test_a_repair_leads_to_what_the_server_has(pages: list[dict[str, _Paper]], n
 
 
 @given(st.lists(states, max_size=5))
-def test_superseded_pages_can_go(pages: list[dict[str, _Paper]]) -> None:
+def test_superseded_pages_can_go(pages: list[dict[str, Paper]]) -> None:
     crawl = crawl_of(Path(), pages)
     names = crawl.superseded()
     left = crawl_of(Path(), [page for name, page in crawl.pages.items() if name not in names])
@@ -117,18 +120,18 @@ def test_superseded_pages_can_go(pages: list[dict[str, _Paper]]) -> None:
 def test_notes_without_dates_or_ids_do_no_harm() -> None:
     reply = {"id": "r", "tcdate": 7}
     notes = [{"id": "p", "details": {"replies": [reply, None, {"id": 3}, {}]}}, {"id": ""}, {"tmdate": 1}, None, 3]
-    assert openreview._papers(notes) == {"p": _Paper(0, {"r": 7})}
-    assert openreview._papers([{"id": "p", "tmdate": "late", "details": {"replies": {}}}]) == {"p": _Paper(0, {})}
+    assert papers_of(notes) == {"p": Paper(0, {"r": 7})}
+    assert papers_of([{"id": "p", "tmdate": "late", "details": {"replies": {}}}]) == {"p": Paper(0, {})}
 
 
 def test_the_state_brings_a_crawl_back(tmp_path: Path) -> None:
-    def opened(source: OpenReviewSource = SOURCE, *, is_full: bool = False) -> _Crawl:
-        return _Crawl.open(tmp_path, source, is_full=is_full, previous=(), landed=frozenset(), log=lambda line: None)
+    def opened(source: OpenReviewSource = SOURCE, *, is_full: bool = False) -> Crawl:
+        return Crawl.open(tmp_path, source, is_full=is_full, previous=(), landed=frozenset(), log=lambda line: None)
 
     body = b'{"notes": [{"id": "a", "tmdate": 1}]}'
     crawl = opened(is_full=True)
     crawl.cursor = "a"
-    crawl.add(_Page(body, json.loads(body)["notes"], None, None))
+    crawl.add(Page(body, json.loads(body)["notes"], None, None))
     (tmp_path / "page-00002.json").write_bytes(b"written, but the process died before it was noted")
 
     again = opened()
@@ -144,5 +147,5 @@ def test_no_account_and_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(SourceSkipped, match="set OPENREVIEW_USERNAME and OPENREVIEW_PASSWORD, or OPENREVIEW_TOKEN"):
         openreview.fetch(SOURCE, tmp_path, settings=Settings(), landed=frozenset(), log=print)
     with pytest.raises(LandingError, match=r"page-00001.json: cannot be written"):
-        openreview._write(tmp_path / "missing" / "page-00001.json", b"")
+        write_whole(tmp_path / "missing" / "page-00001.json", b"")
     assert list(tmp_path.iterdir()) == []

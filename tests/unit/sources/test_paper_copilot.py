@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.config.editions import PaperCopilotSource
 from pipelines.config.settings import Settings
-from pipelines.sources import http, paper_copilot
+from pipelines.sources import paper_copilot
 from pipelines.sources.fetched import Fetched, LandingError
 from tests.upstream_servers import LAST_MODIFIED, File, FileServer, close_delimited, html, status
 
@@ -25,7 +25,7 @@ SETTINGS = Settings(http_attempts=2, http_max_wait_seconds=1, http_timeout_secon
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http, "BACKOFF_SECONDS", 0.001)
+    monkeypatch.setattr("pipelines.sources.http.retries.BACKOFF_SECONDS", 0.001)
     monkeypatch.setenv("NO_PROXY", "*")
 
 
