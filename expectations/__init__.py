@@ -1,8 +1,8 @@
 """The expectations of the release: which mart has which suite, and what a suite is made of.
 
 Here belongs the registry, readable without Great Expectations so that Dagster can declare one asset check per mart
-while loading. What a mart promises is in the module named after it, what marts promise each other in
-`cross_table.py`, the wording of single expectations in `expect.py`, the runner in `gate.py`.
+while loading. What a mart promises is in the module of `suites/` named after it, what marts promise each other in
+`suites/cross_table.py`, the wording of single expectations in `expect.py`, how they are checked in `gate/`.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
 # Not a mart, but all of them together.
 CANDIDATE = "candidate"
 
-# Which module holds a mart's suite; `cross_table.py` adds to each of them.
+# Which module holds a mart's suite; `suites/cross_table.py` adds to each of them.
 SUITE_MODULES: Mapping[str, str] = MappingProxyType(
     {
-        "editions": "expectations.editions",
-        "papers": "expectations.papers",
-        "reviews": "expectations.reviews",
-        "authors": "expectations.authors",
-        "paper_authors": "expectations.paper_authors",
-        "paper_links": "expectations.paper_links",
-        "quarantined_rows": "expectations.quarantined_rows",
-        "snapshots": "expectations.snapshots",
-        "row_conservation": "expectations.row_conservation",
-        "paper_keywords": "expectations.paper_keywords",
-        "discussion": "expectations.discussion",
-        "paper_source_values": "expectations.paper_source_values",
-        "edition_figures": "expectations.edition_figures",
-        CANDIDATE: "expectations.cross_table",
+        "editions": "expectations.suites.editions",
+        "papers": "expectations.suites.papers",
+        "reviews": "expectations.suites.reviews",
+        "authors": "expectations.suites.authors",
+        "paper_authors": "expectations.suites.paper_authors",
+        "paper_links": "expectations.suites.paper_links",
+        "quarantined_rows": "expectations.suites.quarantined_rows",
+        "snapshots": "expectations.suites.snapshots",
+        "row_conservation": "expectations.suites.row_conservation",
+        "paper_keywords": "expectations.suites.paper_keywords",
+        "discussion": "expectations.suites.discussion",
+        "paper_source_values": "expectations.suites.paper_source_values",
+        "edition_figures": "expectations.suites.edition_figures",
+        CANDIDATE: "expectations.suites.cross_table",
     }
 )
 
@@ -77,8 +77,8 @@ CHECKS: tuple[Check, ...] = (
 class Batch:
     """One frame and what is expected of it.
 
-    `query` selects from the tables that the gate reads (see `gate.py`), `key` names the columns of the result that tell
-    its rows apart in messages, `row` says what a row is. An empty frame satisfies every expectation of Great
+    `query` selects from the tables that the gate reads (see `gate/read.py`), `key` names the columns of the result that
+    tell its rows apart in messages, `row` says what a row is. An empty frame satisfies every expectation of Great
     Expectations, so it fails the gate unless `may_be_empty`.
     """
 
@@ -100,7 +100,7 @@ class Suite:
 
 def load_suites() -> dict[str, Suite]:
     """Every registered suite by mart, with what `cross_table.py` adds."""
-    cross_table = importlib.import_module("expectations.cross_table").BATCHES
+    cross_table = importlib.import_module("expectations.suites.cross_table").BATCHES
     suites = {}
     for mart, module in SUITE_MODULES.items():
         suite: Suite = importlib.import_module(module).SUITE

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Severity = Literal["critical", "warning"]
 
+# The mark of `plausible` in an expectation's `meta`.
+_PLAUSIBILITY = "plausibility"
+
 # Volume, against the previous release of the same edition. Sources only grow or are frozen: withdrawn papers stay, a
 # takedown is a handful of notes. A loss of a tenth is a broken source or filter.
 SMALLEST_SHARE_OF_PREVIOUS = 0.9
@@ -32,6 +35,20 @@ def _make(name: str, **arguments: Any) -> Expectation:
 
     made: Expectation = getattr(gxe, name)(**arguments)
     return made
+
+
+def plausible(expectation: Expectation) -> Expectation:
+    """Mark one that the truth may break, so that an operator can accept what it finds (see `docs/operations.md`).
+
+    For figures of whole editions that a source may rightly change; never for shape, keys or marts that disagree.
+    """
+    expectation.meta = {**(expectation.meta or {}), _PLAUSIBILITY: True}
+    return expectation
+
+
+def is_plausibility(meta: Mapping[str, Any] | None) -> bool:
+    """Whether an expectation with this `meta` was marked by `plausible`."""
+    return bool((meta or {}).get(_PLAUSIBILITY))
 
 
 def not_empty() -> Expectation:
@@ -75,20 +92,21 @@ def absent(column: str, description: str, severity: Severity = "critical") -> Ex
     return _make("ExpectColumnValuesToBeNull", column=column, severity=severity, description=description)
 
 
-def unique(*columns: str, severity: Severity = "critical") -> Expectation:
+def unique(*columns: str, severity: Severity = "critical", description: str | None = None) -> Expectation:
+    """Rows that lack one of several columns are left out."""
     if len(columns) == 1:
         return _make(
             "ExpectColumnValuesToBeUnique",
             column=columns[0],
             severity=severity,
-            description=f"{columns[0]} must be unique",
+            description=description or f"{columns[0]} must be unique",
         )
     return _make(
         "ExpectCompoundColumnsToBeUnique",
         column_list=list(columns),
         ignore_row_if="any_value_is_missing",
         severity=severity,
-        description=f"{', '.join(columns[:-1])} and {columns[-1]} together must be unique",
+        description=description or f"{', '.join(columns[:-1])} and {columns[-1]} together must be unique",
     )
 
 
@@ -185,6 +203,6 @@ def as_many_as_before(severity: Severity = "critical") -> list[Expectation]:
     if severity == "warning":
         return [between("share_of_previous", SMALLEST_SHARE_OF_PREVIOUS, LARGEST_SHARE_OF_PREVIOUS, "warning", text)]
     return [
-        between("share_of_previous", SMALLEST_SHARE_OF_PREVIOUS, None, "critical", text),
+        plausible(between("share_of_previous", SMALLEST_SHARE_OF_PREVIOUS, None, "critical", text)),
         between("share_of_previous", None, LARGEST_SHARE_OF_PREVIOUS, "warning", text),
     ]

@@ -13,6 +13,7 @@ from pipelines.assets.staged import staged_asset
 from pipelines.assets.validated import candidate_asset
 from pipelines.config.editions import EditionsError
 from pipelines.config.settings import SettingsError
+from pipelines.operate.acceptance import accept_job
 from pipelines.operate.automation import (
     REFRESH,
     daily_schedule,
@@ -45,7 +46,7 @@ def build_definitions(**overrides: Any) -> dg.Definitions:
             candidate_asset(parts, marts),
             published_asset(parts),
         ],
-        jobs=[REFRESH, maintain],
+        jobs=[REFRESH, maintain, accept_job(parts)],
         schedules=[daily_schedule(parts.editions), maintenance_schedule(maintain)],
         sensors=[failure_sensor(parts), dead_runs_sensor()],
         executor=in_process,

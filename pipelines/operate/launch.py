@@ -175,7 +175,9 @@ def _print_release(warehouse: Warehouse, before: str | None) -> None:
     for name, mart in manifest["marts"].items():
         print(f"  {name:<20}{mart['rows']:>9,} rows")
     warnings = manifest["gate"].get("messages", [])
-    print(f"Gate: passed, {len(warnings)} warning(s)")
+    accepted = manifest["gate"].get("acceptances", [])
+    said = f"refused, {len(accepted)} finding(s) accepted by an operator" if accepted else "passed"
+    print(f"Gate: {said}, {len(warnings) - len(accepted)} warning(s)")
     for message in warnings:
         print(f"  {message}")
     print(f"Parquet:  {folder}\nDuckDB:   {warehouse.database}\n")

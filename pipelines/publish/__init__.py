@@ -1,8 +1,17 @@
 """Publish: from tested marts to a release that readers see, and what is done with releases afterwards.
 
-The steps in their order: `build`, `export`, `candidate`, `promotion` (with `manifest` and `readme`), `store`.
+The steps in their order: `build`, `export`, `candidate`, `acceptance`, `promotion` (with `manifest` and `readme`),
+`store`.
 """
 
+from pipelines.publish.acceptance import (
+    accept,
+    find_candidate,
+    how_to_accept,
+    is_publishable,
+    note_acceptances,
+    open_findings,
+)
 from pipelines.publish.build import (
     Build,
     begin_build,
@@ -16,7 +25,16 @@ from pipelines.publish.build import (
     settle_build,
     write_build,
 )
-from pipelines.publish.candidate import Candidate, build_candidate, newest_candidate, release_with, seal, settle_on
+from pipelines.publish.candidate import (
+    Candidate,
+    build_candidate,
+    candidates,
+    newest_candidate,
+    read_verdict,
+    release_with,
+    seal,
+    settle_on,
+)
 from pipelines.publish.export import (
     ROW_GROUP_ROWS,
     content_hash,
@@ -51,25 +69,33 @@ __all__ = [
     "Build",
     "Candidate",
     "ReleaseError",
+    "accept",
     "begin_build",
     "build_candidate",
     "building",
+    "candidates",
     "checked_verdict",
     "code_fingerprint",
     "content_hash",
     "current_id",
     "export_parquet",
+    "find_candidate",
     "finish_build",
+    "how_to_accept",
     "inputs_fingerprint",
+    "is_publishable",
     "is_settled",
     "marts_in",
     "newest_candidate",
+    "note_acceptances",
+    "open_findings",
     "point_current",
     "previous_rows",
     "promote",
     "prune",
     "read_build",
     "read_manifest",
+    "read_verdict",
     "release_ids",
     "release_readme",
     "release_with",

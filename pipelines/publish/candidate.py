@@ -5,6 +5,7 @@ warehouse/candidates/<release_id>/data_docs/   what Great Expectations found, to
 warehouse/candidates/<release_id>/build.json   what the marts behind it were built from
 warehouse/candidates/<release_id>/files.json   the hashes of its files as they were written
 warehouse/candidates/<release_id>/verdict.json the gate's verdict and the hashes of the files that it is about
+warehouse/candidates/<release_id>/acceptances.json what an operator accepted, and the hashes of the files it is about
 """
 
 import json
@@ -19,6 +20,7 @@ from typing import Any
 from pipelines.publish.build import Build, read_build, settle_build
 from pipelines.publish.export import content_hash, export_parquet, write_database
 from pipelines.publish.store import (
+    ACCEPTANCES,
     DATABASE,
     ReleaseError,
     current_id,
@@ -30,7 +32,7 @@ from pipelines.publish.store import (
 )
 from pipelines.sources.fetched import Log
 from pipelines.warehouse import Warehouse, sha256, sync
-from pipelines.warehouse.disk import files_in, remove
+from pipelines.warehouse.disk import files_in, remove, write_whole
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ class Candidate:
         return self.folder / "verdict.json"
 
     @property
+    def acceptances_file(self) -> Path:
+        return self.folder / ACCEPTANCES
+
+    @property
     def build_file(self) -> Path:
         """The build that the candidate was made from."""
         return self.folder / "build.json"
@@ -71,7 +77,8 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
     """Export the marts to a new candidate, or return None where a release with the same content stands already.
 
     That release becomes the current one, if it is not and was not rolled back: the upstream went back to it, or an
-    earlier run died before it could switch to it.
+    earlier run died before it could switch to it. Where the newest candidate was refused and has the same content, it
+    is given back as it is, to be judged again: what was accepted of it stays accepted.
 
     Raises:
         ReleaseError: the marts are not complete; the dbt models have to run first.
@@ -93,6 +100,12 @@ def build_candidate(warehouse: Warehouse, log: Log) -> Candidate | None:
             remove(building)
             settle_on(warehouse, twin, build, log)
             return None
+        if refused := _refused_with(warehouse, content):
+            remove(building)
+            remove(refused.data_docs)
+            write_whole(refused.build_file, json.dumps(asdict(build)))
+            log(f"The content is that of candidate {refused.release_id}, which was refused; it is judged again.")
+            return refused
         release_id = f"{_next_stamp(warehouse)}-{content[:8]}"
         _share_unchanged(warehouse, building / "release", hashes)
         write_database(warehouse, building / "release" / DATABASE, release_id)
@@ -140,6 +153,24 @@ def release_with(warehouse: Warehouse, content: str, log: Log) -> str | None:
     return None
 
 
+def _refused_with(warehouse: Warehouse, content: str) -> Candidate | None:
+    """The newest candidate, if it was refused, is as it was built, and has this content.
+
+    One that is not judged yet, or that passed, belongs to the run that will publish it.
+    """
+    newest = candidates(warehouse)[-1:]
+    if not newest or newest[0].release_id < max(release_ids(warehouse), default=""):
+        return None
+    try:
+        sealed = read_verdict(newest[0])
+        if sealed["verdict"]["passed"] or content_hash(sealed["files"]) != content:
+            return None
+        check_files(newest[0], sealed)
+    except ReleaseError:
+        return None
+    return newest[0]
+
+
 def settle_on(warehouse: Warehouse, twin: str, build: Build, log: Log) -> None:
     if twin in withdrawn_ids(warehouse):
         log(
@@ -168,20 +199,68 @@ def seal(candidate: Candidate, verdict: dict[str, Any]) -> None:
     """Write the gate's verdict beside the candidate, with the hashes of its files.
 
     Those are from before the gate read them: a file that changes later, whenever that is, has no verdict.
+
+    Raises:
+        ReleaseError: the candidate is gone: it was published or deleted while the gate looked at it.
     """
-    files = json.loads(candidate.files_file.read_text(encoding="utf-8"))
-    candidate.verdict_file.write_text(json.dumps({"verdict": verdict, "files": files}, indent=2), encoding="utf-8")
-    sync(candidate.verdict_file)
+    try:
+        files = json.loads(candidate.files_file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ReleaseError(
+            f"Candidate {candidate.release_id} was published or deleted while it was judged; run again."
+        ) from None
+    write_verdict(candidate, {"verdict": verdict, "files": files})
+
+
+def write_verdict(candidate: Candidate, sealed: Mapping[str, Any]) -> None:
+    write_whole(candidate.verdict_file, json.dumps(sealed, indent=2))
     sync(candidate.folder)
+
+
+def read_verdict(candidate: Candidate) -> dict[str, Any]:
+    """`verdict`, which is the gate's, and `files`, the sha256 of those that it is about by their path.
+
+    Raises:
+        ReleaseError: there is none, or half of one.
+    """
+    try:
+        sealed: dict[str, Any] = json.loads(candidate.verdict_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise ReleaseError(
+            f"Candidate {candidate.release_id} has no verdict; materialise 'candidate' to have it checked."
+        ) from None
+    return sealed
+
+
+def check_files(candidate: Candidate, sealed: Mapping[str, Any]) -> None:
+    """Hash the candidate's files.
+
+    Raises:
+        ReleaseError: they are not those that the verdict is about.
+    """
+    now = {str(path.relative_to(candidate.release)): sha256(path) for path in files_in(candidate.release)}
+    now = {path: hash_ for path, hash_ in now.items() if path not in ("manifest.json", "README.md")}
+    if now != sealed["files"]:
+        changed = sorted(
+            path for path in now.keys() | sealed["files"].keys() if now.get(path) != sealed["files"].get(path)
+        )
+        raise ReleaseError(
+            f"Candidate {candidate.release_id} changed after it was judged ({', '.join(changed)}); "
+            "materialise 'candidate' again."
+        )
+
+
+def candidates(warehouse: Warehouse) -> list[Candidate]:
+    """All candidates, the oldest first. What a promotion left behind that died half-way is none."""
+    folders = sorted(release.parent for release in warehouse.candidates.glob("[0-9]*/release"))
+    return [Candidate(folder.name, folder) for folder in folders]
 
 
 def newest_candidate(warehouse: Warehouse) -> Candidate | None:
     """The candidate that was judged last, else the one that was built last, or None.
 
-    One that has no verdict yet may be another run's, still at its gate. What a promotion left behind that died half-way
-    is none.
+    One that has no verdict yet may be another run's, still at its gate.
     """
-    folders = sorted(release.parent for release in warehouse.candidates.glob("[0-9]*/release"))
-    judged = [folder for folder in folders if Candidate(folder.name, folder).verdict_file.exists()]
-    newest = (judged or folders)[-1:]
-    return Candidate(newest[0].name, newest[0]) if newest else None
+    there = candidates(warehouse)
+    judged = [candidate for candidate in there if candidate.verdict_file.exists()]
+    return next(reversed(judged or there), None)

@@ -3,30 +3,38 @@
 Here belongs what makes a release appear whole or not at all, whichever way it is invoked.
 """
 
-import json
 from typing import Any
 
+from pipelines.publish.acceptance import (
+    acceptances,
+    candidate_to_publish,
+    how_to_accept,
+    is_publishable,
+    open_findings,
+)
 from pipelines.publish.build import settle_build
-from pipelines.publish.candidate import Candidate, newest_candidate, release_with, settle_on
+from pipelines.publish.candidate import Candidate, check_files, read_verdict, release_with, settle_on
 from pipelines.publish.export import content_hash
 from pipelines.publish.manifest import write_manifest
 from pipelines.publish.store import ReleaseError, current_id, point_current, prune, release_ids, verify
 from pipelines.sources.fetched import Log
-from pipelines.warehouse import Warehouse, sha256, sync
+from pipelines.warehouse import Warehouse, sync
 from pipelines.warehouse.disk import files_in, remove
 
 
 def promote(warehouse: Warehouse, log: Log) -> str | None:
     """Make the newest candidate the current release; returns its id, or None where there is no candidate.
 
+    Where the newest was refused, an earlier one that an operator accepted is taken (see `candidate_to_publish`).
+
     Another run may have built the marts anew meanwhile. The candidate is published all the same, since its verdict is
     about its files; where that other run's release, which holds this one's data too, is there already, it is dropped.
 
     Raises:
-        ReleaseError: it has no verdict, did not pass, or its files are not those that were judged.
+        ReleaseError: it has no verdict, did not pass and was not accepted, or its files are not those that were judged.
     """
     with warehouse.writing("publish a release"):
-        candidate = newest_candidate(warehouse)
+        candidate = candidate_to_publish(warehouse)
         if candidate is None:
             log(f"There is no candidate; the current release stays {current_id(warehouse)}.")
             return None
@@ -58,26 +66,22 @@ def promote(warehouse: Warehouse, log: Log) -> str | None:
 
 
 def checked_verdict(candidate: Candidate) -> dict[str, Any]:
-    try:
-        sealed: dict[str, Any] = json.loads(candidate.verdict_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    """The verdict and file hashes of a candidate that may be published, with what was accepted of it.
+
+    Raises:
+        ReleaseError: it has no verdict, did not pass and was not accepted, or its files are not those that were judged.
+    """
+    sealed = read_verdict(candidate)
+    verdict = sealed["verdict"]
+    if not is_publishable(candidate, sealed):
+        messages = [finding["message"] for finding in open_findings(candidate, sealed)] or verdict.get("messages")
+        command = how_to_accept(candidate.release_id, verdict)
         raise ReleaseError(
-            f"Candidate {candidate.release_id} has no verdict; materialise 'candidate' to have it checked."
-        ) from None
-    if not sealed["verdict"]["passed"]:
-        messages = sealed["verdict"].get("messages") or ["no reason is recorded"]
-        raise ReleaseError(
-            f"Candidate {candidate.release_id} did not pass the gate and is not published: {'; '.join(messages)}. "
-            f"See {candidate.data_docs}."
+            f"Candidate {candidate.release_id} did not pass the gate and is not published: "
+            f"{'; '.join(messages or ['no reason is recorded'])}. See {candidate.data_docs}."
+            + (f" If this is right, accept it: {command}" if command else "")
         )
-    now = {str(path.relative_to(candidate.release)): sha256(path) for path in files_in(candidate.release)}
-    now = {path: hash_ for path, hash_ in now.items() if path not in ("manifest.json", "README.md")}
-    if now != sealed["files"]:
-        changed = sorted(
-            path for path in now.keys() | sealed["files"].keys() if now.get(path) != sealed["files"].get(path)
-        )
-        raise ReleaseError(
-            f"Candidate {candidate.release_id} changed after it was judged ({', '.join(changed)}); "
-            "materialise 'candidate' again."
-        )
+    check_files(candidate, sealed)
+    if not verdict["passed"]:
+        verdict["acceptances"] = acceptances(candidate, sealed)
     return sealed

@@ -24,7 +24,10 @@ def release_readme(manifest: dict[str, Any]) -> str:
         f"{_band(f)} | {'yes' if f['is_in_agreement'] else 'no'} | {f['published_by']}, {f['published_on']} |"
         for f in manifest["figures"]
     )
-    warnings = "\n".join(f"* {_literal(message)}" for message in manifest["gate"].get("messages", [])) or "* none"
+    accepted = manifest["gate"].get("acceptances", [])
+    marks = tuple(f"[{one['finding']}]" for one in accepted)
+    messages = [message for message in manifest["gate"].get("messages", []) if not message.endswith(marks)]
+    warnings = "\n".join(f"* {_literal(message)}" for message in messages) or "* none"
     return f"""# {manifest["title"]}, release {manifest["release_id"]}
 {synthetic if manifest["is_synthetic"] else ""}
 Made {manifest["created_at"]} by peer-review-warehouse {manifest["versions"]["peer-review-warehouse"]}. `manifest.json`
@@ -53,10 +56,21 @@ was crawled before or after decisions, or in part.
 |---|---|---|---|---|---|
 {figures}
 
+{_acceptances(accepted)}
 Warnings of the gate:
 
 {warnings}
 """
+
+
+def _acceptances(accepted: list[dict[str, Any]]) -> str:
+    if not accepted:
+        return ""
+    lines = [
+        f"* {_literal(one['message'])}. Accepted by {_literal(one['by'])} on {one['at']}: {_literal(one['reason'])}"
+        for one in accepted
+    ]
+    return "\n".join(["", "What the gate refused and an operator accepted:", "", *lines, ""])
 
 
 def _literal(text: str) -> str:

@@ -20,8 +20,9 @@ from pipelines.warehouse.disk import files_in, remove, write_whole
 
 CONTRACT_VERSION = 1
 
-
 DATABASE = "peer_reviews.duckdb"
+# Beside a candidate: what an operator accepted of the gate's findings.
+ACCEPTANCES = "acceptances.json"
 
 
 class ReleaseError(Exception):
@@ -143,6 +144,8 @@ def withdrawn_ids(warehouse: Warehouse) -> set[str]:
 def prune(warehouse: Warehouse, keep: int, log: Log, *, now: float | None = None) -> list[str]:
     """Delete all but the newest `keep` releases (never the current one) and all but the newest three candidates.
 
+    A candidate that an operator accepted, and that no release has overtaken, stays too.
+
     A release that another one has replaced less than `RELEASES_GRACE_MINUTES` before `now` (seconds since the epoch;
     default: the clock) stays, for those who are reading it. Returns the ids of the releases that went. Call under the
     writer lock.
@@ -166,5 +169,6 @@ def prune(warehouse: Warehouse, keep: int, log: Log, *, now: float | None = None
         log(f"Release {release_id} is older than the {keep} that are kept and was deleted.")
         remove(warehouse.releases / release_id)
     for folder in sorted(warehouse.candidates.glob("[0-9]*"))[:-3]:
-        remove(folder)
+        if not ((folder / ACCEPTANCES).exists() and folder.name > max(ids, default="")):
+            remove(folder)
     return gone

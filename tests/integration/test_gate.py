@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -136,7 +137,7 @@ def test_off_scale_ratings_warn_and_block_above_one_percent(
     assert values.error is None
     if severity == "critical":
         assert any(
-            "share of ratings off the edition's scale must be at most 0.01: 1 edition fails, e.g. edition_id=iclr-2021"
+            "share of ratings off the edition's scale must be at most 0.01: edition_id=iclr-2021 (off_scale_share 0.02"
             in message
             for message in values.messages
         )
@@ -355,6 +356,99 @@ def test_synthetic_and_real_editions_do_not_mix(tmp_path: Path, warehouse: Wareh
     assert values.messages == ["editions: synthetic and real editions must not be in one release: found 2."]
 
 
+# --- findings ---------------------------------------------------------------------------------------------------------
+
+
+def test_each_edition_that_shrank_is_a_finding_of_its_own_that_may_be_accepted(
+    tmp_path: Path, warehouse: Warehouse
+) -> None:
+    editions = {f"iclr-20{year}": 50 for year in (21, 22, 23)}
+    candidate = write_candidate(tmp_path / "candidate", editions=editions)
+
+    def found(previous: dict[str, int]) -> dict[str, str]:
+        volume = check(candidate, warehouse, "papers", "volume", previous={"papers": previous})["volume"]
+        assert volume.severity == "critical"
+        assert all(finding.is_acceptable and finding.blocks for finding in volume.findings)
+        assert volume.messages == [f"{finding.message} [{finding.id}]" for finding in volume.findings]
+        return {finding.message: finding.id for finding in volume.findings}
+
+    one, again, other = (
+        found({"iclr-2021": 100, "iclr-2023": 200}),
+        found({"iclr-2021": 100}),
+        found({"iclr-2021": 101}),
+    )
+
+    text = "papers: rows as a share of the previous release's must be at least 0.9: edition_id="
+    assert list(one) == [
+        f"{text}iclr-2021 (share_of_previous 0.5)",
+        f"{text}iclr-2023 (share_of_previous 0.25)",
+    ]
+    assert len(set(one.values())) == 2
+    assert all(re.fullmatch(r"papers\.volume\.share_of_previous-[0-9a-f]{8}", id_) for id_ in one.values())
+    # The same finding has the same id, in whatever company; another figure is another finding.
+    assert set(again.items()) < set(one.items())
+    assert not set(other.values()) & set(one.values())
+
+
+def test_more_findings_than_samples_are_all_told(tmp_path: Path, warehouse: Warehouse) -> None:
+    editions = {f"iclr-{number}": 2 for number in range(2001, 2026)}
+    candidate = write_candidate(tmp_path / "candidate", editions=editions, reviews_per_paper=1)
+    previous = {"papers": dict.fromkeys(editions, 4)}
+
+    volume = check(candidate, warehouse, "papers", "volume", previous=previous)["volume"]
+
+    assert len({finding.id for finding in volume.findings}) == 25
+    assert all(len(result.sample_keys) <= 20 for result in volume.expectations)
+
+
+def test_keys_and_what_could_not_be_checked_cannot_be_accepted(tmp_path: Path, warehouse: Warehouse) -> None:
+    change = "update reviews set review_id = 'r1-0000011' where review_id = 'r1-0000022'"
+    candidate = write_candidate(tmp_path / "candidate", changes=[change])
+    (candidate / "authors.parquet").unlink()
+
+    (doubled,) = check(candidate, warehouse, "reviews", "keys")["keys"].findings
+    (missing,) = check(candidate, warehouse, "authors", "keys")["keys"].findings
+
+    assert (doubled.blocks, doubled.is_acceptable) == (True, False)
+    assert (missing.blocks, missing.is_acceptable) == (True, False)
+    assert doubled.id.startswith("reviews.keys.review_id-")
+    assert missing.id.startswith("authors.keys.error-")
+
+
+@pytest.mark.parametrize(
+    ("label", "warns"),
+    [
+        ("Reviewer_NkPg", True),
+        ("AnonReviewer3", True),
+        ("anonymous reviewer 8a58", True),
+        ("~Ada_Example1", True),
+        ("Authors", False),
+        ("Program_Chairs", False),
+        ("Area_Chair_AbCd", False),
+        ("Reviewers", False),
+        (None, False),
+    ],
+)
+def test_a_label_that_names_one_reviewer_is_expected_once_a_paper(
+    tmp_path: Path, warehouse: Warehouse, label: str | None, warns: bool
+) -> None:
+    given = "null" if label is None else f"'{label}'"
+    change = f"update reviews set reviewer_label = {given} where paper_id = 'p1-000001' and item_number <= 2"
+    candidate = write_candidate(tmp_path / "candidate", changes=[change])
+
+    keys = check(candidate, warehouse, "reviews", "keys")["keys"]
+
+    assert keys.severity == ("warning" if warns else None)
+    assert keys.messages == (
+        [
+            "reviews: paper_id and a reviewer_label that names one reviewer together should be unique: 2 rows fail, "
+            f"e.g. review_id=r1-0000011 (paper_id p1-000001, single_reviewer {label})"
+        ]
+        if warns
+        else []
+    )
+
+
 # --- against the previous release -------------------------------------------------------------------------------------
 
 
@@ -423,10 +517,10 @@ def test_an_all_null_rating_blocks(tmp_path: Path, warehouse: Warehouse) -> None
     completeness = check(candidate, warehouse, "reviews", "completeness")["completeness"]
 
     assert completeness.severity == "critical"
-    assert (
-        "reviews: reviews with a rating, of an edition with reviews, must be at least 1: 1 edition fails, "
-        "e.g. edition_id=iclr-2022 (rated_count 0)"
-    ) in completeness.messages
+    assert completeness.messages[0].startswith(
+        "reviews: reviews with a rating, of an edition with reviews, must be at least 1: edition_id=iclr-2022 "
+        "(rated_count 0) [reviews.completeness.rated_count-"
+    )
 
 
 def test_an_all_null_required_column_blocks(tmp_path: Path, warehouse: Warehouse) -> None:

@@ -211,7 +211,7 @@ def test_dbt_tests_are_checks_too(found: dict[str, Any]) -> None:
 
 
 def test_one_job_does_everything_in_one_process(found: dict[str, Any]) -> None:
-    assert found["jobs"] == ["maintain", "refresh"]
+    assert found["jobs"] == ["accept_findings", "maintain", "refresh"]
     external = {key for key, asset in found["assets"].items() if asset["is_external"]}
     assert set(found["job_assets"]) == set(found["assets"]) - external
     assert found["executor"] == "in_process"

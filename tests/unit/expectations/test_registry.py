@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections import defaultdict
 
-from expectations import CANDIDATE, CHECKS, GROUPS, SUITE_MODULES, load_suites
+from expectations import CANDIDATE, CHECKS, GROUPS, SUITE_MODULES, expect, load_suites
 from pipelines.config.settings import PROJECT_DIR
 from tests.candidates import contract
 
@@ -31,6 +31,25 @@ def test_each_mart_has_every_group_and_no_group_is_empty() -> None:
 
     assert groups.pop(CANDIDATE) == {"contents", "database"}
     assert groups == {mart: set(GROUPS) for mart in contract()}
+
+
+def test_only_figures_of_whole_editions_are_plausibilities() -> None:
+    """What an operator may accept: never a key, a shape, or marts that disagree."""
+    marked = {
+        (mart, group, expectation.column)
+        for mart, suite in load_suites().items()
+        for batch in suite.batches
+        for group, expectations in batch.expectations().items()
+        for expectation in expectations
+        if expect.is_plausibility(expectation.meta)
+    }
+
+    compared = {"papers", "reviews", "authors", "paper_authors", "discussion"}
+    assert marked == {(mart, "volume", "share_of_previous") for mart in compared} | {
+        ("reviews", "completeness", "rated_count"),
+        ("reviews", "values", "off_scale_share"),
+        ("quarantined_rows", "distributions", "quarantined_share"),
+    }
 
 
 def test_every_expectation_has_a_sentence_and_a_severity() -> None:
