@@ -1,7 +1,5 @@
 """The command `python -m pipelines`: run, dev, maintain, doctor. What they do is in `operate/`."""
 
-import argparse
-import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -23,39 +21,61 @@ def _definitions() -> "dg.Definitions":
     return defs
 
 
+@click.group()
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """Run the peer-review warehouse."""
+    load_dotenv(PROJECT_DIR / ".env")  # what the environment says already stays
+    context.obj = Settings()
+
+
+@cli.command()
+@click.option("--edition", default="sample", show_default=True, help="An edition of the editions file, or all.")
+@click.pass_obj
+def run(settings: Settings, edition: str) -> int:
+    """Materialise everything for one edition."""
+    return launch.run(settings, edition, _definitions)
+
+
+@cli.command()
+@click.option("--port", default=3000, show_default=True, help="Where the UI is on 127.0.0.1.")
+@click.pass_obj
+def dev(settings: Settings, port: int) -> None:
+    """Start the Dagster UI and daemon."""
+    launch.develop(settings, port)
+
+
+@cli.command()
+@click.pass_obj
+def maintain(settings: Settings) -> int:
+    """Delete what has outlived its limits; never what has landed."""
+    return launch.maintain(settings)
+
+
+@cli.command()
+@click.option("--deep", is_flag=True, help="Hash every landed file and every release too.")
+@click.pass_obj
+def doctor(settings: Settings, deep: bool) -> int:
+    """Check the installation, the warehouse and what a run needs."""
+    from pipelines.operate import doctor
+
+    return doctor.main(settings, deep=deep)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command `python -m pipelines`; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m pipelines", description="Run the peer-review warehouse.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    running = commands.add_parser("run", help="materialise everything for one edition")
-    running.add_argument("--edition", default="sample", help="an edition of the editions file, or all; default: sample")
-    developing = commands.add_parser("dev", help="start the Dagster UI and daemon")
-    developing.add_argument("--port", type=int, default=3000, help="where the UI is on 127.0.0.1; default: 3000")
-    commands.add_parser("maintain", help="delete what has outlived its limits; never what has landed")
-    examining = commands.add_parser("doctor", help="check the installation, the warehouse and what a run needs")
-    examining.add_argument("--deep", action="store_true", help="hash every landed file and every release too")
-    given = parser.parse_args(arguments)
-    load_dotenv(PROJECT_DIR / ".env")  # what the environment says already stays
     try:
-        settings = Settings()
-        if given.command == "run":
-            return launch.run(settings, given.edition, _definitions)
-        if given.command == "maintain":
-            return launch.maintain(settings)
-        if given.command == "doctor":
-            from pipelines.operate import doctor
-
-            return doctor.main(settings, deep=given.deep)
-        launch.develop(settings, given.port)
-    except (click.ClickException, WarehouseError, publish.ReleaseError) as error:
-        print(f"Error: {error.format_message() if isinstance(error, click.ClickException) else error}", file=sys.stderr)
+        return cli.main(arguments, prog_name="python -m pipelines", standalone_mode=False) or 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:  # click's word for Ctrl-C
+        print("Error: interrupted.", file=sys.stderr)
+        return 130
+    except (WarehouseError, publish.ReleaseError) as error:
+        print(f"Error: {error}", file=sys.stderr)
         return 1
-    return 0
 
 
 if __name__ == "__main__":
-    # Python looks for garbage after every 700 new objects. The libraries make half a million, and all of them stay.
-    gc.set_threshold(200_000)
-    code = main()
-    gc.freeze()  # it would look through all of them once more before it ends, for more than a second
-    raise SystemExit(code)
+    raise SystemExit(main())

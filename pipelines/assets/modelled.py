@@ -8,22 +8,12 @@ import sys
 import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import click
 import dagster as dg
-from dagster_dbt import (
-    DagsterDbtTranslator,
-    DagsterDbtTranslatorSettings,
-    DbtCliInvocation,
-    DbtCliResource,
-    DbtProject,
-    dbt_assets,
-)
-from packaging.version import Version
+from dagster_dbt import DagsterDbtTranslator, DagsterDbtTranslatorSettings, DbtProject, dbt_assets
 
 from pipelines import publish
 from pipelines.assets import OWNERS
@@ -32,26 +22,14 @@ from pipelines.assets.parts import Parts
 from pipelines.config.limits import ended_after
 from pipelines.config.settings import Settings
 from pipelines.model import manifest
-from pipelines.model.dbt_process import FLAGS, TESTED_ELSEWHERE, environment, start_build
+from pipelines.model.dbt_process import TESTED_ELSEWHERE, environment, start_build
+
+# Where dagster-dbt notes, on each asset and each check, of which dbt node it is.
+_NODE = "dagster_dbt/unique_id"
 
 
 class ModelsError(click.ClickException):
-    """The dbt project cannot be read; what dbt says about it, in one line."""
-
-
-class _Dbt(DbtCliResource):
-    """dagster-dbt's resource without what it does ahead of each command, seconds of work that nothing here uses.
-
-    That is to ask a process of its own for dbt's version, and to load dbt's adapter into this process, for row counts
-    and column metadata that would open the database beside dbt.
-    """
-
-    @cached_property
-    def _cli_version(self) -> Version:
-        return Version(metadata.version("dbt-core"))
-
-    def _initialize_dbt_core_adapter(self, args: Sequence[str]) -> Any:
-        return None
+    """The dbt project cannot be read or built; what dbt says about it."""
 
 
 class _Translator(DagsterDbtTranslator):
@@ -111,41 +89,19 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
     """One asset per dbt node, all built by one `dbt build`."""
     project = prepared_project(parts.settings)
     nodes = json.loads(project.manifest_path.read_bytes())
-    dbt = _Dbt(
-        project_dir=str(project.project_dir),
-        profiles_dir=str(parts.settings.dbt_project_dir),
-        dbt_executable=_dbt(),
-        global_config_flags=list(FLAGS),
-    )
-    translator = _Translator(settings=DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True))
-
-    def whole_build(context: dg.AssetExecutionContext, released: Path | None) -> DbtCliInvocation:
-        """What `dbt.cli` gives, by a process that may have been started ahead."""
-        target = project.project_dir / "target" / f"modelled-{context.run_id[:7]}-{str(uuid.uuid4())[:7]}"
-        return DbtCliInvocation(
-            process=start_build(parts.settings, target, released),
-            manifest=nodes,
-            dagster_dbt_translator=translator,
-            project=project,
-            project_dir=project.project_dir,
-            target_path=target,
-            raise_on_error=True,
-            cli_version=dbt._cli_version,
-            context=context,
-        )
 
     @dbt_assets(
         manifest=nodes,
-        dagster_dbt_translator=translator,
+        dagster_dbt_translator=_Translator(
+            settings=DagsterDbtTranslatorSettings(enable_duplicate_source_asset_keys=True)
+        ),
         project=project,
         name="modelled",
         exclude=TESTED_ELSEWHERE,
     )
-    def modelled(context: dg.AssetExecutionContext) -> Iterator[Any]:
+    def modelled(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
         warehouse = parts.warehouse
-        # From the first mart on, events wait until dbt has let go of the database: our own read adds row counts, and
-        # Dagster wants them in the order of the models.
-        waiting: list[Any] = []
+        target = project.project_dir / "target" / f"modelled-{context.run_id[:7]}-{str(uuid.uuid4())[:7]}"
         failure = None
         with warehouse.writing("build the marts"), measured() as cost:
             warehouse.set_aside_if_damaged(warehouse.marts_database, context.log.warning)
@@ -155,26 +111,14 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
             imports = _importing_ahead("great_expectations")
             try:
                 with publish.building(warehouse, whole=not context.is_subset) as released:
-                    if context.is_subset:
-                        os.environ.update(environment(parts.settings, released))
-                        build = dbt.cli(["build"], context=context)
-                    else:
-                        build = whole_build(context, released)
-                    limit = parts.settings.dbt_build_seconds
-                    with ended_after(build.process, limit, what="dbt build", variable="DBT_BUILD_SECONDS"):
-                        for event in build.stream():
-                            if waiting or _asset_key(context, event).path[0] == "marts":
-                                waiting.append(event)
-                            else:  # Dagster writes it down while dbt works on
-                                yield event
+                    _build(parts.settings, target, released, _selected(context) if context.is_subset else ())
             except Exception as error:
                 failure = error
                 for database in (warehouse.working_database, warehouse.marts_database):
                     warehouse.distrust(database, error)
             imports.join()
             counts = publish.row_counts(warehouse)
-        for event in waiting:
-            yield _with_metadata(context, event, counts, cost)
+        yield from _events(context, _results(target), counts, cost)
         if failure:
             raise failure
 
@@ -188,19 +132,69 @@ def _importing_ahead(module: str) -> threading.Thread:
     return thread
 
 
-def _asset_key(context: dg.AssetExecutionContext, event: Any) -> dg.AssetKey:
-    """Of which asset an output or a check's result is."""
-    key: dg.AssetKey = (
-        context.asset_key_for_output(event.output_name) if isinstance(event, dg.Output) else event.asset_key
-    )
-    return key
+def _build(settings: Settings, target: Path, released: Path | None, selected: Sequence[str]) -> None:
+    """Have dbt build, and pass on what it says.
+
+    Raises:
+        ModelsError: a model, a seed or a test failed, or dbt did before it came to them.
+        TimeLimitError: it took too long.
+    """
+    said: list[str] = []
+    process = start_build(settings, target, released, selected)
+    with ended_after(process, settings.dbt_build_seconds, what="dbt build", variable="DBT_BUILD_SECONDS"):
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in lines:
+                said.append(_message(line))
+                print(said[-1], flush=True)
+        if process.wait():
+            bad = [result for result in _results(target) if result["status"] in ("error", "fail")]
+            reasons = [f"{result['unique_id'].split('.')[2]}: {result['message']}" for result in bad]
+            raise ModelsError("dbt could not build: " + ("; ".join(reasons) or "\n".join(said[-5:])))
 
 
-def _with_metadata(context: dg.AssetExecutionContext, event: Any, counts: dict[str, int], cost: Cost) -> Any:
-    """A mart's event with its row count, and with what the build of all of them cost."""
-    if not isinstance(event, dg.Output):
-        return event
-    _, name = context.asset_key_for_output(event.output_name).path
-    if name not in counts:
-        return event
-    return event.with_metadata({**event.metadata, "dagster/row_count": counts[name], **as_metadata({"model": cost})})
+def _message(line: bytes) -> str:
+    """The words of one of dbt's JSON log lines, or the line itself where it is none."""
+    try:
+        return str(json.loads(line)["info"]["msg"])
+    except (ValueError, LookupError, TypeError):
+        return line.decode(errors="replace").rstrip()
+
+
+def _results(target: Path) -> list[dict[str, Any]]:
+    """What dbt's artifact `run_results.json` says of each node, in the order in which they ended."""
+    file = target / "run_results.json"
+    found: list[dict[str, Any]] = json.loads(file.read_bytes())["results"] if file.exists() else []
+    return found
+
+
+def _selected(context: dg.AssetExecutionContext) -> list[str]:
+    """The names of the nodes that a run of some assets and checks is about."""
+    specs = [spec for spec in context.assets_def.specs if spec.key in context.selected_asset_keys]
+    checks = [spec for spec in context.assets_def.check_specs if spec.key in context.selected_asset_check_keys]
+    return [str((spec.metadata or {})[_NODE]).split(".")[2] for spec in [*specs, *checks]]
+
+
+def _events(
+    context: dg.AssetExecutionContext, results: list[dict[str, Any]], counts: dict[str, int], cost: Cost
+) -> Iterator[dg.MaterializeResult[None] | dg.AssetCheckResult]:
+    """Dagster's events for what dbt did: a mart's with its row count, and with what the build of all of them cost."""
+    assets = {spec.metadata[_NODE]: spec.key for spec in context.assets_def.specs}
+    checks = {(spec.metadata or {})[_NODE]: spec for spec in context.assets_def.check_specs}
+    for result in results:
+        node, status = result["unique_id"], result["status"]
+        metadata: dict[str, Any] = {_NODE: node, "Execution Duration": result["execution_time"]}
+        if node in assets and status == "success":
+            layer, name = assets[node].path
+            if layer == "marts" and name in counts:
+                metadata |= {"dagster/row_count": counts[name], **as_metadata({"model": cost})}
+            yield dg.MaterializeResult(asset_key=assets[node], metadata=metadata)
+        elif node in checks and status != "skipped":
+            yield dg.AssetCheckResult(
+                asset_key=checks[node].asset_key,
+                check_name=checks[node].name,
+                passed=status == "pass",
+                severity=dg.AssetCheckSeverity.WARN if status == "warn" else dg.AssetCheckSeverity.ERROR,
+                description=result["message"],
+                metadata=metadata | {"dagster_dbt/failed_row_count": result["failures"] or 0},
+            )

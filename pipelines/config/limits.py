@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_SECONDS_TO_END = 10.0  # between the request to end and the kill
+SECONDS_TO_END = 10.0  # between the request to end and the kill
 
 
 class TimeLimitError(Exception):
@@ -23,8 +23,17 @@ def _sentence(what: str, seconds: float, variable: str) -> str:
 
 
 @contextmanager
-def ended_after(process: "subprocess.Popen[bytes]", seconds: float, *, what: str, variable: str) -> Iterator[None]:
-    """End a child process that still runs after so many seconds: first as Ctrl-C would, then by force.
+def ended_after(
+    process: "subprocess.Popen[bytes]",
+    seconds: float,
+    *,
+    what: str,
+    variable: str,
+    seconds_to_end: float = SECONDS_TO_END,
+) -> Iterator[None]:
+    """End a child process that still runs after so many seconds, or when the block is left by an error.
+
+    It is asked first, as Ctrl-C would, and has `seconds_to_end` before it is killed.
 
     Raises:
         TimeLimitError: it had to be ended; whatever the block raised because of that is the cause.
@@ -36,15 +45,21 @@ def ended_after(process: "subprocess.Popen[bytes]", seconds: float, *, what: str
             return
         is_late.set()
         process.send_signal(signal.SIGINT)
-        if not left.wait(_SECONDS_TO_END):
+        if not left.wait(seconds_to_end):
             process.kill()
 
     watcher = threading.Thread(target=watch, name="time-limit", daemon=True)
     watcher.start()
     try:
         yield
-    except Exception as error:
-        if is_late.is_set():
+    except BaseException as error:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(seconds_to_end)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        if is_late.is_set() and isinstance(error, Exception):
             raise TimeLimitError(_sentence(what, seconds, variable)) from error
         raise
     finally:
@@ -77,7 +92,7 @@ def stopped_after(seconds: float, *, what: str, variable: str) -> Iterator[None]
         raise _Alarm
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, _SECONDS_TO_END)
+    signal.setitimer(signal.ITIMER_REAL, seconds, SECONDS_TO_END)
     try:
         yield
     except BaseException as error:

@@ -1,35 +1,32 @@
 """Every setting of the pipeline, read from the environment in this one place.
 
 Here belongs what an operator may turn without touching code: folders, waits, limits. What an edition is made of
-belongs in `editions.yaml`; facts about venues and years are dbt seeds.
+belongs in `editions.yaml`; facts about venues and years are dbt seeds. Secrets that libraries read themselves are only
+named here, so that nothing shows them.
 """
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any
 
 import click
+from pydantic import (
+    AfterValidator,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    ValidationError,
+)
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 PROJECT_DIR = Path(__file__).resolve().parents[2]
 
 
 class SettingsError(click.ClickException):
     """A variable that cannot be used, in one sentence; Dagster's and our own CLI print it without a traceback."""
-
-
-def _path(variable: str, default: Path) -> Path:
-    """An absolute path from the environment; a relative one counts from the current directory, as in a shell."""
-    return Path(os.environ.get(variable) or default).expanduser().absolute()
-
-
-def _number(variable: str, default: float) -> float:
-    given = os.environ.get(variable)
-    if not given:
-        return default
-    try:
-        return float(given)
-    except ValueError:
-        raise SettingsError(f"{variable}={given!r} is not a number; set it to one such as {default:g}.") from None
 
 
 # What is read where it is used and never shown; NOTIFY_WEBHOOK_URL carries its own password.
@@ -48,40 +45,72 @@ def without_secrets(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What the environment says; `.env.example` lists each variable with its default."""
+# A relative path counts from the current directory, as in a shell.
+_Path = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
+_Memory = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"(?i)^\d+(\.\d+)?\s*[KMGT]i?B$")]
+_Secret = Annotated[str, StringConstraints(strip_whitespace=True)]
 
-    warehouse_dir: Path = field(default_factory=lambda: _path("WAREHOUSE_DIR", PROJECT_DIR / "warehouse"))
-    editions_file: Path = field(
-        default_factory=lambda: _path("EDITIONS_FILE", PROJECT_DIR / "pipelines" / "config" / "editions.yaml")
+
+class Settings(BaseSettings):
+    """What the environment says; `.env.example` lists each variable with its default.
+
+    A field's variable is its name in capitals, or its alias. Change a copy by `model_copy(update=...)`.
+
+    Raises:
+        SettingsError: a variable has a value that cannot be used.
+    """
+
+    # By their exact names: otherwise THREADS and DBT_PROJECT_DIR, which other programs read, would count.
+    model_config = SettingsConfigDict(
+        alias_generator=str.upper,
+        case_sensitive=True,
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
     )
-    dbt_project_dir: Path = PROJECT_DIR / "dbt_project"
-    lock_wait_seconds: float = field(default_factory=lambda: _number("LOCK_WAIT_SECONDS", 600))
-    http_timeout_seconds: float = field(default_factory=lambda: _number("HTTP_TIMEOUT_SECONDS", 60))
-    http_attempts: int = field(default_factory=lambda: int(_number("HTTP_ATTEMPTS", 5)))
-    http_max_wait_seconds: float = field(default_factory=lambda: _number("HTTP_MAX_WAIT_SECONDS", 300))
-    http_answer_seconds: float = field(default_factory=lambda: _number("HTTP_ANSWER_SECONDS", 7200))
-    dbt_parse_seconds: float = field(default_factory=lambda: _number("DBT_PARSE_SECONDS", 600))
-    dbt_build_seconds: float = field(default_factory=lambda: _number("DBT_BUILD_SECONDS", 7200))
-    gate_seconds: float = field(default_factory=lambda: _number("GATE_SECONDS", 3600))
-    run_seconds: float = field(default_factory=lambda: _number("RUN_SECONDS", 21600))
-    memory_limit: str = field(default_factory=lambda: os.environ.get("DUCKDB_MEMORY_LIMIT") or "4GB")
-    temp_dir: Path | None = field(
-        default_factory=lambda: _path("DUCKDB_TEMP_DIR", Path()) if os.environ.get("DUCKDB_TEMP_DIR") else None
-    )
-    threads: int = field(default_factory=lambda: int(_number("DUCKDB_THREADS", os.cpu_count() or 2)))
-    max_file_bytes: int = field(default_factory=lambda: int(_number("MAX_FILE_BYTES", 20 * 10**9)))
-    max_unpacked_bytes: int = field(default_factory=lambda: int(_number("MAX_UNPACKED_BYTES", 20 * 10**9)))
-    max_batch_bytes: int = field(default_factory=lambda: int(_number("MAX_BATCH_BYTES", 256 * 10**6)))
-    rebuild: bool = field(default_factory=lambda: os.environ.get("REBUILD", "").lower() in {"1", "true", "yes"})
-    releases_kept: int = field(default_factory=lambda: int(_number("RELEASES_KEPT", 5)))
-    releases_grace_minutes: float = field(default_factory=lambda: _number("RELEASES_GRACE_MINUTES", 5))
-    leftovers_kept_days: float = field(default_factory=lambda: _number("LEFTOVERS_KEPT_DAYS", 7))
-    dagster_runs_kept: int = field(default_factory=lambda: int(_number("DAGSTER_RUNS_KEPT", 10)))
-    dagster_runs_kept_days: float = field(default_factory=lambda: _number("DAGSTER_RUNS_KEPT_DAYS", 30))
+
+    warehouse_dir: _Path = PROJECT_DIR / "warehouse"
+    editions_file: _Path = PROJECT_DIR / "pipelines" / "config" / "editions.yaml"
+    dbt_project_dir: Path = Field(PROJECT_DIR / "dbt_project", alias="dbt_project_dir")
+    lock_wait_seconds: NonNegativeFloat = 600
+    http_timeout_seconds: PositiveFloat = 60
+    http_attempts: PositiveInt = 5
+    http_max_wait_seconds: NonNegativeFloat = 300
+    http_answer_seconds: PositiveFloat = 7200
+    dbt_parse_seconds: PositiveFloat = 600
+    dbt_build_seconds: PositiveFloat = 7200
+    gate_seconds: PositiveFloat = 3600
+    run_seconds: PositiveFloat = 21600
+    memory_limit: _Memory = Field("4GB", alias="DUCKDB_MEMORY_LIMIT")
+    temp_dir: _Path | None = Field(None, alias="DUCKDB_TEMP_DIR")
+    threads: PositiveInt = Field(default_factory=lambda: os.cpu_count() or 2, alias="DUCKDB_THREADS")
+    max_file_bytes: PositiveInt = 20 * 10**9
+    max_unpacked_bytes: PositiveInt = 20 * 10**9
+    max_batch_bytes: PositiveInt = 256 * 10**6
+    rebuild: bool = False
+    releases_kept: PositiveInt = 5
+    releases_grace_minutes: NonNegativeFloat = 5
+    leftovers_kept_days: NonNegativeFloat = 7
+    dagster_runs_kept: NonNegativeInt = 10
+    dagster_runs_kept_days: NonNegativeFloat = 30
     # The address of a Slack webhook is its password: it stays out of every text that shows the settings.
-    notify_webhook_url: str = field(
-        default_factory=lambda: os.environ.get("NOTIFY_WEBHOOK_URL", "").strip(), repr=False
-    )
-    notify_timeout_seconds: float = field(default_factory=lambda: _number("NOTIFY_TIMEOUT_SECONDS", 10))
+    notify_webhook_url: _Secret = Field("", repr=False)
+    notify_timeout_seconds: PositiveFloat = 10
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            raise SettingsError(" ".join(map(_sentence, error.errors()))) from None
+
+
+def _sentence(problem: Any) -> str:
+    """What pydantic found wrong with one variable; never a secret's value, since any text may be one."""
+    variable = str(problem["loc"][0])
+    fields = {field.alias: field for field in Settings.model_fields.values()}
+    sentence = f"{variable}={problem['input']!r} cannot be used: {problem['msg'][0].lower()}{problem['msg'][1:]}"
+    if variable not in fields:
+        return f"{sentence}."
+    default = fields[variable].get_default(call_default_factory=True, validated_data={})
+    return f"{sentence}; the default is {default}."

@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def started_ahead(settings: Settings) -> Iterator[None]:
     It ends as well, by itself, when this process dies.
     """
     global _waiting
-    _waiting = (_start(settings), time.time())
+    _waiting = (start(settings), time.time())
     try:
         yield
     finally:
@@ -59,14 +59,19 @@ def started_ahead(settings: Settings) -> Iterator[None]:
             _waiting = None
 
 
-def start_build(settings: Settings, target: Path, released: Path | None) -> "subprocess.Popen[bytes]":
+def start_build(
+    settings: Settings, target: Path, released: Path | None, selected: Sequence[str] = ()
+) -> "subprocess.Popen[bytes]":
     """Have dbt build and test all models; its standard output is a JSON event a line.
 
     Args:
         target: A new folder for what dbt writes about this build.
         released: The database from which the models take what did not change, if there is one.
+        selected: The names of models, seeds and tests: these alone, if there are any.
     """
     arguments = [*FLAGS, "--log-format", "json", "build", "--exclude", *TESTED_ELSEWHERE.split()]
+    if selected:
+        arguments += ["--indirect-selection", "empty", "--select", *selected]
     arguments += ["--project-dir", str(settings.dbt_project_dir), "--profiles-dir", str(settings.dbt_project_dir)]
     arguments += ["--target-path", str(target), "--log-path", str(target)]
     variables = os.environ | environment(settings, released)
@@ -76,7 +81,7 @@ def start_build(settings: Settings, target: Path, released: Path | None) -> "sub
         _give(process, work)
     except BrokenPipeError:  # it died while it waited
         process.wait()
-        process = _start(settings)
+        process = start(settings)
         _give(process, work)
     process.args = ["dbt", *arguments]
     return process
@@ -87,15 +92,16 @@ def _take(settings: Settings) -> "subprocess.Popen[bytes]":
     global _waiting
     waiting, _waiting = _waiting, None
     if waiting is None:
-        return _start(settings)
+        return start(settings)
     process, since = waiting
     if manifest.newest_source(settings.dbt_project_dir) < since:
         return process
     _dismiss(process)
-    return _start(settings)
+    return start(settings)
 
 
-def _start(settings: Settings) -> "subprocess.Popen[bytes]":
+def start(settings: Settings) -> "subprocess.Popen[bytes]":
+    """A new process, which reads the project and then waits for its work."""
     return subprocess.Popen(  # noqa: S603
         [sys.executable, "-u", "-m", "pipelines.model.dbt_process", str(settings.dbt_project_dir)],
         cwd=PROJECT_DIR,  # so that it imports this very code

@@ -1,16 +1,16 @@
 """What a person at a terminal sees while a run goes on: a short line for each thing worth knowing.
 
-Here belongs only how the launcher's own run looks. Nothing is lost: Dagster's event log and compute logs, which the
-UI shows, hold every message and every line of dbt.
+Here belongs only how the launcher's own run looks. Nothing is lost: Dagster's event log, which the UI shows, holds
+every message, and dbt's log in its target folder every line of dbt.
 """
 
 import contextlib
+import io
 import logging
-import os
 import re
 import sys
-import threading
 from collections.abc import Iterator
+from typing import TextIO
 
 import dagster as dg
 
@@ -22,7 +22,6 @@ _DETAIL = re.compile(
     r"(Running|Finished) dbt command|"
     r"op '\w+' did not yield or return expected outputs|Skipping step|Dependencies for step"
 )
-_SECONDS_TO_DRAIN = 5
 
 
 class _Line(logging.Formatter):
@@ -52,32 +51,23 @@ def short_lines(context: dg.InitLoggerContext) -> logging.Logger:
     return logger
 
 
+class _Calm(io.TextIOBase):
+    """A stream that passes on to another what is worth a line."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+        self._begun = ""
+
+    def write(self, text: str) -> int:
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            if not _DETAIL.match(line):
+                print(line, file=self._terminal, flush=True)
+        return len(text)
+
+
 @contextlib.contextmanager
 def calm_stdout() -> Iterator[None]:
-    """Keep dbt's hundred lines about what went well off the terminal.
-
-    Works on the file descriptor, because Dagster mirrors a step's output from its compute log by a child process.
-    """
-    reading, writing = os.pipe()
-    sys.stdout.flush()
-    terminal = os.dup(1)
-    os.dup2(writing, 1)
-    os.close(writing)
-
-    def pass_on() -> None:
-        with os.fdopen(reading, errors="replace") as lines, os.fdopen(terminal, "w", closefd=False) as out:
-            for line in lines:
-                if not _DETAIL.match(line):
-                    print(line, end="", file=out, flush=True)
-
-    reader = threading.Thread(target=pass_on, name="calm-stdout", daemon=True)
-    reader.start()
-    try:
+    """Keep dbt's hundred lines about what went well off the terminal."""
+    with contextlib.redirect_stdout(_Calm(sys.stdout)):
         yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(terminal, 1)
-        # The end is seen once Dagster's children have closed their ends too; one that lives on does not hold us up.
-        reader.join(_SECONDS_TO_DRAIN)
-        if not reader.is_alive():
-            os.close(terminal)

@@ -1,6 +1,7 @@
 """The launcher behind `make run` and `make dev`: a persistent Dagster home, one run, and what came of it.
 
-Here belongs what a person at a terminal needs around a run. The run itself is plain Dagster:
+Here belongs what a person at a terminal needs around a run. Dagster is imported where it is used, since the process
+that builds the models is to start before that. The run itself is plain Dagster:
 `dagster asset materialize -m pipelines.definitions --select '*' --partition sample` does the same.
 """
 
@@ -17,16 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines import publish
-from pipelines.assets.costs import as_lines
 from pipelines.config.editions import load_editions
 from pipelines.config.limits import interrupted_after
 from pipelines.config.settings import PROJECT_DIR, Settings
 from pipelines.model import dbt_process
-from pipelines.operate.failures import INTERRUPTED, Failure, step_failures
 from pipelines.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import dagster as dg
+
+    from pipelines.operate.failures import Failure
 
 ALL = "all"
 EXAMPLE = """\
@@ -77,7 +78,7 @@ def run(settings: Settings, edition_id: str, load_definitions: Callable[[], "dg.
 
 def _materialise(
     edition_ids: list[str], settings: Settings, load_definitions: Callable[[], "dg.Definitions"]
-) -> list[Failure]:
+) -> "list[Failure]":
     """Run the job in this process, with one model pass; returns one sentence for each step that failed.
 
     Nobody watches a launcher's run as the daemon's sensors watch theirs, so it tells its failure by itself, and that of
@@ -87,6 +88,7 @@ def _materialise(
 
     from pipelines.operate import runs
     from pipelines.operate.console import calm_stdout, short_lines
+    from pipelines.operate.failures import INTERRUPTED, Failure, step_failures
 
     # An interrupt that meets SQLAlchemy as it closes a connection would be logged with a traceback.
     logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
@@ -131,6 +133,8 @@ def _materialise(
 
 def _print_profile(result: Any) -> None:
     """What each stage cost, as the assets' metadata have it, in the order of the run."""
+    from pipelines.assets.costs import as_lines
+
     profile: dict[str, Any] = {}
     for event in result.all_events:
         if event.is_step_materialization and (found := event.materialization.metadata.get("profile")):
@@ -138,7 +142,7 @@ def _print_profile(result: Any) -> None:
     print("\n" + "\n".join(as_lines(profile)))
 
 
-def _tell(instance: Any, run_id: str, settings: Settings, failed: list[Failure] | None = None) -> None:
+def _tell(instance: Any, run_id: str, settings: Settings, failed: "list[Failure] | None" = None) -> None:
     """Tell the webhook, if there is one, that a run failed; why, if it is not known here, is in Dagster's history."""
     from pipelines.operate import notifications, runs
     from pipelines.operate.automation import failed_run

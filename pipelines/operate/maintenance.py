@@ -28,7 +28,7 @@ _DAY = 86_400.0
 _SPILL_DAYS = 1.0  # longer than any run may take
 _DBT_TARGETS_KEPT = 1  # what the last dbt build compiled and logged, to look at
 _FREE_SHARE = 0.2  # of a SQLite file; beyond it the file is written anew
-_SQLITE_WAIT_SECONDS = 10.0
+SQLITE_WAIT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,8 @@ def maintain(warehouse: Warehouse, instance: "DagsterInstance", log: Log, *, now
         freed.append(_delete("temporary files", _temporary(warehouse, now - _SPILL_DAYS * _DAY)))
         freed.append(_delete("dbt's output", _dbt_output(warehouse, instance, now)))
     freed.append(_delete("partial downloads", _partial_downloads(warehouse, now - kept)))
-    freed.append(
-        _measured("Dagster runs", Path(instance.root_directory), lambda: _prune_runs(warehouse, instance, now))
-    )
-    freed.append(_compact(Path(instance.root_directory), log))
+    freed.append(_measured("Dagster runs", Path(instance.root_directory), lambda: prune_runs(warehouse, instance, now)))
+    freed.append(compact(Path(instance.root_directory), log))
     for one in freed:
         if one.count:
             log(f"{one}.")
@@ -181,7 +179,7 @@ def _newest(path: Path) -> float:
 # --- Dagster's history ------------------------------------------------------------------------------------------------
 
 
-def _prune_runs(warehouse: Warehouse, instance: "DagsterInstance", now: float) -> int:
+def prune_runs(warehouse: Warehouse, instance: "DagsterInstance", now: float) -> int:
     """Delete runs that ended, beyond the number and the age that are kept.
 
     The last run that materialised an asset, or a partition of it, stays: with it would go the asset's state in the UI.
@@ -201,6 +199,8 @@ def _prune_runs(warehouse: Warehouse, instance: "DagsterInstance", now: float) -
     for run_id in gone:
         instance.delete_run(run_id)
         instance.compute_log_manager.delete_logs(prefix=[run_id])
+        # What steps printed, from when the instance still kept that.
+        shutil.rmtree(Path(instance.root_directory) / "storage" / run_id, ignore_errors=True)
     _forget(Path(instance.root_directory) / "history" / "runs", gone)
     return len(gone)
 
@@ -233,7 +233,7 @@ def _forget(folder: Path, run_ids: list[str]) -> None:
     index = folder / "index.db"
     if not run_ids or not index.exists():
         return
-    with contextlib.closing(sqlite3.connect(index, timeout=_SQLITE_WAIT_SECONDS)) as connection, connection:
+    with contextlib.closing(sqlite3.connect(index, timeout=SQLITE_WAIT_SECONDS)) as connection, connection:
         connection.execute("create temporary table gone (run_id text)")
         connection.executemany("insert into gone values (?)", [(run_id,) for run_id in run_ids])
         connection.execute(
@@ -248,7 +248,7 @@ def _forget(folder: Path, run_ids: list[str]) -> None:
         )
 
 
-def _compact(home: Path, log: Log) -> Freed:
+def compact(home: Path, log: Log, wait_seconds: float = SQLITE_WAIT_SECONDS) -> Freed:
     """Give the disk back what deleted rows took in Dagster's SQLite files; one in use waits for the next time."""
     count = size = 0
     for path in (
@@ -260,7 +260,7 @@ def _compact(home: Path, log: Log) -> Freed:
             continue
         files = [path, path.with_name(f"{path.name}-wal")]
         try:
-            with contextlib.closing(sqlite3.connect(path, timeout=_SQLITE_WAIT_SECONDS)) as connection:
+            with contextlib.closing(sqlite3.connect(path, timeout=wait_seconds)) as connection:
                 (pages,), (free,) = (
                     connection.execute(f"pragma {name}").fetchone() for name in ("page_count", "freelist_count")
                 )

@@ -89,11 +89,8 @@ def notify(failure: RunFailure, settings: Settings) -> str | None:
 
 
 def _post(url: str, message: dict[str, Any], place: str, settings: Settings) -> None:
-    limits = replace(
-        settings,
-        http_timeout_seconds=settings.notify_timeout_seconds,
-        http_answer_seconds=settings.notify_timeout_seconds,
-    )
+    seconds = settings.notify_timeout_seconds
+    limits = settings.model_copy(update={"http_timeout_seconds": seconds, "http_answer_seconds": seconds})
     try:
         with http.session() as client:
             answer = http.ask(client, url, settings=limits, json=message, max_bytes=_LARGEST_ANSWER_BYTES)

@@ -129,5 +129,5 @@ def _main(words: list[str], cwd: str, env: dict[str, str], log: str) -> None:
     from pipelines.model import dbt_process
 
     gc.set_threshold(200_000)  # as a run that starts by itself has it
-    dbt_process._start = lambda settings: _ForkedDbt(settings.dbt_project_dir)  # type: ignore[assignment]
+    dbt_process.start = lambda settings: _ForkedDbt(settings.dbt_project_dir)  # type: ignore[assignment]
     sys.exit(main(words))

@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -48,7 +47,9 @@ def test_the_disk_use_of_releases_history_and_leftovers_stays_bounded(
 ) -> None:
     """Before each release a candidate fails at the gate, and its files and Data Docs stay to be looked at."""
     place = Warehouse(
-        replace(warehouse.settings, dbt_project_dir=tmp_path / "dbt", releases_kept=5, releases_grace_minutes=0)
+        warehouse.settings.model_copy(
+            update={"dbt_project_dir": tmp_path / "dbt", "releases_kept": 5, "releases_grace_minutes": 0}
+        )
     )
     land(files_edition(write_hub_file(tmp_path / "papers.parquet", ten_papers()), "test-2026"))
     job = dg.Definitions(assets=[noisy]).resolve_implicit_global_asset_job_def()

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +26,7 @@ def settings(tmp_path: Path) -> Settings:
     (project / "models").mkdir()
     (project / "models" / "one.sql").write_text("select 1 as number")
     (tmp_path / "warehouse").mkdir()
-    return replace(Settings(), dbt_project_dir=project)
+    return Settings(dbt_project_dir=project)
 
 
 @pytest.fixture

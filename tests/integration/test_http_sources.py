@@ -14,7 +14,6 @@ import textwrap
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -1101,7 +1100,7 @@ def test_the_hub_answers_nonsense(
     path = f"/api/datasets/{DATASET}/revision/main"
     hub.files[path] = File.of(b'{"id": ' + bytes(1000) + b"}")
     hub.misbehave(path, fault)
-    monkeypatch.setattr(f"{__name__}.SETTINGS", replace(SETTINGS, http_timeout_seconds=0.5))
+    monkeypatch.setattr(f"{__name__}.SETTINGS", SETTINGS.model_copy(update={"http_timeout_seconds": 0.5}))
 
     assert words in hub_error(hub, target.folder)
 

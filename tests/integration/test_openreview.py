@@ -6,7 +6,6 @@ The check that counts is `records`: what the landed pages split into is exactly 
 import copy
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -703,7 +702,7 @@ def test_limits_that_add_up_beyond_the_cap(
     [
         (failing(502), SETTINGS),
         (failing(413, "PayloadTooLargeError"), SETTINGS),
-        (silent(), replace(SETTINGS, http_timeout_seconds=0.3)),
+        (silent(), SETTINGS.model_copy(update={"http_timeout_seconds": 0.3})),
         (lambda exchange, query: exchange.hang_up(), SETTINGS),
         (raw(200, "application/json", b'{"notes": [{"id": "cut sho'), SETTINGS),
         (raw(200, "application/json", b" " * 200_000), SETTINGS),

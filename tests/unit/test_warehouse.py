@@ -3,7 +3,6 @@
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -138,7 +137,7 @@ def test_settings_reach_the_connection(warehouse: Warehouse) -> None:
 
 @pytest.mark.parametrize(("limit", "half"), [("1GB", "476.8 MiB"), ("1.5 GiB", "768.0 MiB"), ("512MB", "244.1 MiB")])
 def test_a_connection_can_take_a_share_of_the_memory(warehouse: Warehouse, limit: str, half: str) -> None:
-    limited = Warehouse(replace(warehouse.settings, memory_limit=limit))
+    limited = Warehouse(warehouse.settings.model_copy(update={"memory_limit": limit}))
     with limited.memory(share=0.5) as connection:
         assert connection.execute("select current_setting('memory_limit')").fetchall() == [(half,)]
 

@@ -27,14 +27,11 @@ def child(program: str) -> "subprocess.Popen[bytes]":
 
 
 @pytest.mark.parametrize(("program", "ended_by"), [(HEEDFUL, signal.SIGINT), (DEAF, signal.SIGKILL)])
-def test_a_child_is_asked_to_end_and_then_made_to(
-    program: str, ended_by: signal.Signals, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pipelines.config.limits._SECONDS_TO_END", 0.3)
+def test_a_child_is_asked_to_end_and_then_made_to(program: str, ended_by: signal.Signals) -> None:
     process = child(program)
     with (
         pytest.raises(TimeLimitError, match=r"dbt took longer than DBT_BUILD_SECONDS=0\.2 seconds and was stopped"),
-        ended_after(process, 0.2, what="dbt", variable="DBT_BUILD_SECONDS"),
+        ended_after(process, 0.2, what="dbt", variable="DBT_BUILD_SECONDS", seconds_to_end=0.3),
     ):
         assert process.stdout is not None
         process.stdout.read()
@@ -50,6 +47,17 @@ def test_a_child_in_time_keeps_its_own_ending() -> None:
         raise RuntimeError
     with ended_after(process, 0, what="dbt", variable="X"):
         pass
+
+
+@pytest.mark.parametrize(("program", "ended_by"), [(HEEDFUL, signal.SIGINT), (DEAF, signal.SIGKILL)])
+def test_no_child_is_left_by_an_interrupt(program: str, ended_by: signal.Signals) -> None:
+    process = child(program)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        ended_after(process, 600, what="dbt", variable="X", seconds_to_end=0.3),
+    ):
+        raise KeyboardInterrupt
+    assert process.wait() == -ended_by
 
 
 def test_code_is_stopped_even_if_a_library_catches_everything() -> None:

@@ -85,18 +85,38 @@ def test_an_empty_variable_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -
     assert (settings.lock_wait_seconds, settings.memory_limit) == (600, "4GB")
 
 
-def test_a_number_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOCK_WAIT_SECONDS", "ten minutes")
-    with pytest.raises(SettingsError, match=r"LOCK_WAIT_SECONDS='ten minutes' is not a number.*such as 600"):
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("LOCK_WAIT_SECONDS", "ten minutes", "should be a valid number, .*; the default is 600."),
+        ("DUCKDB_THREADS", "0", "should be greater than 0; the default is "),
+        ("DUCKDB_MEMORY_LIMIT", "4 gig", "; the default is 4GB."),
+        ("RELEASES_KEPT", "0", "should be greater than 0; the default is 5."),
+        ("GATE_SECONDS", "nan", "should be greater than 0; the default is 3600."),
+        ("REBUILD", "maybe", "should be a valid boolean, .*; the default is False."),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError, match=f"^{variable}='{value}' cannot be used: .*{said}"):
         Settings()
+
+
+def test_other_programs_variables_are_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Settings()
+    for variable in ("THREADS", "MEMORY_LIMIT", "TEMP_DIR", "DBT_PROJECT_DIR", "warehouse_DIR"):
+        monkeypatch.setenv(variable, "/elsewhere")
+    assert Settings() == before
 
 
 def test_the_example_lists_every_variable() -> None:
     listed = set(re.findall(r"^#?([A-Z_]+)=", (PROJECT_DIR / ".env.example").read_text(), re.MULTILINE))
     code = "".join(file.read_text() for file in (PROJECT_DIR / "pipelines").rglob("*.py"))
-    read = set(re.findall(r'(?:_path|_number)\(\s*"([A-Z_]+)"', code))
+    read = {str(field.alias) for field in Settings.model_fields.values()}
     read |= set(re.findall(r'environ(?:\.get\(|\[)"([A-Z_]+)"', code))
     read |= set(re.findall(r'getenv\("([A-Z_]+)"', code))
     assert read >= {"WAREHOUSE_DIR", "RELEASES_KEPT", "DUCKDB_MEMORY_LIMIT", "DAGSTER_HOME"}
-    # What the pipeline tells its own child process is no setting.
-    assert read - {"RELEASED_DATABASE"} <= listed
+    # What the pipeline tells its own child process, and where the code is, are no settings.
+    assert read - {"RELEASED_DATABASE", "dbt_project_dir"} <= listed

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import dagster as dg
@@ -33,7 +32,9 @@ def instance(tmp_path: Path) -> Iterator[dg.DagsterInstance]:
 @pytest.fixture
 def place(warehouse: Warehouse, tmp_path: Path) -> Warehouse:
     """A warehouse whose dbt project is a folder of the test's own, and of whose runs two are kept."""
-    return Warehouse(replace(warehouse.settings, dbt_project_dir=tmp_path / "dbt", dagster_runs_kept=2))
+    return Warehouse(
+        warehouse.settings.model_copy(update={"dbt_project_dir": tmp_path / "dbt", "dagster_runs_kept": 2})
+    )
 
 
 def planted(path: Path, days_old: float, text: str = "x" * 10_000) -> Path:
@@ -292,17 +293,16 @@ def test_the_history_shrinks(place: Warehouse, instance: dg.DagsterInstance, tmp
 
 
 def test_a_history_file_in_use_is_left_for_the_next_time(
-    place: Warehouse, instance: dg.DagsterInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Warehouse, instance: dg.DagsterInstance, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(maintenance, "_SQLITE_WAIT_SECONDS", 0.1)
     for _ in range(5):
         materialise(instance, "x-2026")
     said: list[str] = []
-    maintenance._prune_runs(place, instance, NOW)
+    maintenance.prune_runs(place, instance, NOW)
     reader = sqlite3.connect(tmp_path / "dagster" / "history" / "runs" / "index.db", isolation_level=None)
     reader.execute("begin immediate")
     try:
-        assert maintenance._compact(tmp_path / "dagster", said.append).count == 0
+        assert maintenance.compact(tmp_path / "dagster", said.append, wait_seconds=0.1).count == 0
     finally:
         reader.close()
     assert any("was not compacted (database is locked); the next maintenance tries again." in line for line in said)

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -301,7 +300,7 @@ def test_a_warehouse_that_moved_is_staged_again_from_where_it_is(
     warehouse: Warehouse, landed_and_staged: Stage, edition: Edition, tmp_path: Path
 ) -> None:
     landed_and_staged(edition)
-    moved = Warehouse(replace(warehouse.settings, warehouse_dir=tmp_path / "moved"))
+    moved = Warehouse(warehouse.settings.model_copy(update={"warehouse_dir": tmp_path / "moved"}))
     warehouse.root.rename(moved.root)
     assert stage(edition, editions_of(edition), warehouse=moved, log=print).has_changed
     assert raw(moved, "select count(*) from raw.hub_dataset") == [(2,)]
