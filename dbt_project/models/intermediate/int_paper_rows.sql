@@ -7,7 +7,7 @@ with hub as (
         row_number,
         file_number,
         file_row_number,
-        null as record_problem,
+        record_problem,
         paper_id,
         submission_number,
         title,

@@ -13,6 +13,7 @@ renamed as (
         row_number,
         file_number,
         file_row_number,
+        problem as record_problem,
         {{ forum_id('url') }} as paper_id,
         nullif(try_cast(regexp_extract(invitation, '/Submission(\d+)/', 1) as integer), 0) as submission_number,
         nullif(trim(title), '') as title,
