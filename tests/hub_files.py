@@ -12,21 +12,28 @@ import pyarrow.parquet
 
 from pipelines.config.editions import Edition, Editions
 from pipelines.stage.contracts import HUB_DATASET
+from pipelines.stage.kinds import Kind
 
 Row = dict[str, Any]
 
 VENUE_ID = "TEST.cc/2026/Conference"
-_ARROW = {"VARCHAR": pa.string(), "BIGINT": pa.int64(), "VARCHAR[]": pa.list_(pa.string())}
+_ARROW = {
+    Kind.TEXT: pa.string(),
+    Kind.TEXTS: pa.list_(pa.string()),
+    Kind.COUNT: pa.int64(),
+    Kind.TIME: pa.int64(),
+    Kind.SCORE: pa.int64(),
+}
 
 
 def hub_schema() -> pa.Schema:
     """The Arrow schema that the contract `HUB_DATASET` describes."""
     fields = []
     for column, kind in HUB_DATASET.columns.items():
-        if isinstance(kind, dict):
-            arrow = pa.list_(pa.struct([pa.field(name, _ARROW[field]) for name, field in kind.items()]))
-        else:
+        if isinstance(kind, Kind):
             arrow = _ARROW[kind]
+        else:
+            arrow = pa.list_(pa.struct([pa.field(name, _ARROW[field]) for name, field in kind.items()]))
         fields.append(pa.field(column, arrow))
     return pa.schema(fields)
 

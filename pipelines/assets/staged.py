@@ -7,7 +7,7 @@ import dagster as dg
 from pipelines.assets import OWNERS
 from pipelines.assets.costs import as_metadata, measured
 from pipelines.assets.parts import Parts
-from pipelines.stage import staging
+from pipelines.stage import raw, staging
 
 
 def staged_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.AssetsDefinition:
@@ -48,7 +48,7 @@ def staged_asset(parts: Parts, partitions: dg.PartitionsDefinition[str]) -> dg.A
                 )
                 ids += result.snapshot_ids.values()
                 row_count += sum(result.rows.values())
-        if notice := staging.synthetic_notice(parts.warehouse):
+        if notice := raw.synthetic_notice(parts.warehouse):
             context.log.warning(notice)
         metadata["dagster/row_count"] = dg.MetadataValue.int(row_count)
         yield dg.MaterializeResult(

@@ -41,12 +41,13 @@ class RecordsError(Exception):
 class Record:
     """One record as JSON text; `problem` says why it is not an object, and `text` is then what stood there.
 
-    `is_mended`: NUL or half a surrogate pair was replaced in it.
+    `is_mended`: NUL or half a surrogate pair was replaced in it. `is_cut`: it is longer than `max_bytes` allowed.
     """
 
     text: str
     problem: str | None = None
     is_mended: bool = False
+    is_cut: bool = False
 
 
 def read_records(schema: str, paths: Sequence[Path], max_bytes: int = MAX_BYTES) -> Iterator[Record]:
@@ -67,7 +68,7 @@ def _jsonl(paths: Sequence[Path], max_bytes: int) -> Iterator[Record]:
                     start = _mended(line[: 4 * _SHOWN].decode("utf-8", errors="replace")[:_SHOWN])
                     while line and not line.endswith(b"\n"):
                         line = file.readline(max_bytes)
-                    yield Record(start, f"the line is longer than MAX_BATCH_BYTES={max_bytes} allows")
+                    yield Record(start, f"the line is longer than MAX_BATCH_BYTES={max_bytes} allows", is_cut=True)
                 elif text := line.decode("utf-8", errors="replace").strip("\ufeff\r\n \t"):
                     yield _from_text(text)
 
@@ -260,7 +261,8 @@ def _conference_site(paths: Sequence[Path], max_bytes: int) -> Iterator[Record]:
         raise RecordsError(f"{paths[0]} has no list 'results'; expected the site's orals-posters file.")
     count, shipped = feed.get("count"), len(feed["results"])
     if count != shipped:
-        raise RecordsError(f"{paths[0]} says that it has {count} events but ships {shipped}; it is not complete.")
+        said = _mended(_dump(_cut(count, 0)))[:40]
+        raise RecordsError(f"{paths[0]} says that it has {said} events but ships {shipped}; it is not complete.")
     abstracts = load(paths[1], max_bytes) if len(paths) > 1 else {}
     for event in feed["results"]:
         if not isinstance(event, dict):

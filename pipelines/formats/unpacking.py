@@ -8,22 +8,21 @@ the footer's own figures, then the lengths of the texts, for which DuckDB (2.0) 
 dictionary and stops at its memory limit in a nested one, and only then the texts themselves.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from pipelines.warehouse import first_line, sql_string
+from pipelines.formats.parquet import ROW_NUMBER_COLUMN, Column, has_row_number, names_in, quoted, read_parquet
+from pipelines.warehouse import first_line
 
 # DuckDB reads, copies and writes this many rows at a time, and nobody knows how to read fewer.
 BATCH_ROWS = 2048
 # What a value takes besides its text, whatever it is: nulls and repeated values cost next to nothing in a file.
 _BYTES_PER_VALUE = 16
 _Figure = Callable[[str], str]
-# `read_parquet` can number the rows of a file, under this name.
-ROW_NUMBER_COLUMN = "file_row_number"
 
 
 class UnpackingError(Exception):
@@ -70,17 +69,14 @@ def _measured(path: Path, connection: duckdb.DuckDBPyConnection, max_bytes: int,
     ((stated,),) = connection.execute(query, [str(path)]).fetchall()
     if stated > max_bytes:
         raise UnpackingError(f"unpacks to {stated} bytes, more than MAX_UNPACKED_BYTES={max_bytes} allows")
-    relation = connection.sql(f"from read_parquet({sql_string(path)})")
-    columns = dict(zip(relation.columns, relation.types, strict=True))
-    if ROW_NUMBER_COLUMN in {column.casefold() for column in columns}:
-        raise UnpackingError(f"has a column {ROW_NUMBER_COLUMN!r}, a name that reading needs; rename it at its source")
+    names = names_in(path, connection)
+    columns = {found: kind for _, found, kind in names}
     lengths = _per_row(columns, lambda text: f"strlen({text})")
     query = f"""
         select coalesce(sum(row_count), 0), coalesce(sum(bytes), 0)::hugeint, coalesce(max(bytes), 0)::hugeint
         from (
-            select count(*) as row_count, sum({lengths}) as bytes
-            from read_parquet({sql_string(path)}, file_row_number = true)
-            group by {ROW_NUMBER_COLUMN} // {BATCH_ROWS}
+            select count(*) as row_count, sum(bytes) as bytes from {_lengths_by_row(path, names, lengths)}
+            group by place // {BATCH_ROWS}
         )
     """
     ((found, size, largest),) = connection.execute(query).fetchall()
@@ -94,14 +90,23 @@ def _measured(path: Path, connection: duckdb.DuckDBPyConnection, max_bytes: int,
         raise UnpackingError(f"is a damaged Parquet file: it has {found} rows where its footer counts {rows}")
     # Looking into a text is what shows whether it is UTF-8; its length is known without.
     with_nul = _per_row(columns, lambda text: f"contains({text}, chr(0))::integer")
-    query = f"select coalesce(sum({with_nul}), 0)::hugeint from read_parquet({sql_string(path)})"
+    query = f"select coalesce(sum({with_nul}), 0)::hugeint from {read_parquet(path)}"
     ((texts_with_nul,),) = connection.execute(query).fetchall()
     return Unpacked(int(rows), int(size), int(texts_with_nul))
 
 
+def _lengths_by_row(path: Path, names: Sequence[Column], lengths: str) -> str:
+    if has_row_number(names):
+        # The lengths are below the window, which so holds no text.
+        measured = f"(select {lengths} as bytes from {read_parquet(path)})"
+        return f"(select bytes, row_number() over () - 1 as place from {measured})"
+    numbered = read_parquet(path, f", {ROW_NUMBER_COLUMN} = true")
+    return f"(select {lengths} as bytes, {ROW_NUMBER_COLUMN} as place from {numbered})"
+
+
 def _per_row(columns: Mapping[str, Any], figure: _Figure) -> str:
     """SQL for the sum of a figure over all texts of a row; whatever is no text is read too, and counts nothing."""
-    return " + ".join(["0", *(_summed(_quoted(name), kind, figure, 0) for name, kind in columns.items())])
+    return " + ".join(["0", *(_summed(quoted(name), kind, figure, 0) for name, kind in columns.items())])
 
 
 def _summed(value: str, kind: Any, figure: _Figure, depth: int) -> str:
@@ -112,9 +117,5 @@ def _summed(value: str, kind: Any, figure: _Figure, depth: int) -> str:
         inner = _summed(item, kind.children[0][1], figure, depth + 1)
         return f"coalesce(list_sum(list_transform({value}, lambda {item}: {inner})), 0)"
     if kind.id == "struct":
-        return " + ".join(["0", *(_summed(f"{value}.{_quoted(n)}", k, figure, depth) for n, k in kind.children)])
+        return " + ".join(["0", *(_summed(f"{value}.{quoted(n)}", k, figure, depth) for n, k in kind.children)])
     return f"0 * ({value} is null)::integer"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -1,7 +1,7 @@
 """Landing: the bytes as an upstream gave them, one immutable folder per snapshot.
 
 Here belongs writing, finding and verifying snapshots. How bytes are fetched belongs in `sources/`, what is inside
-them in `contracts.py` and `staging.py`.
+them in `stage/`.
 
     warehouse/landing/<edition>/<source>/<snapshot>/   the files and `snapshot.json`, read-only once they stand
     warehouse/landing/<edition>/<source>/pulls.jsonl   which snapshot the upstream showed, each time that changed
@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -73,10 +73,11 @@ class SnapshotRecord(BaseModel):
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A landed snapshot: its folder and its record."""
+    """A landed snapshot: its folder and its record, and when the upstream last began to show it (ISO 8601, UTC)."""
 
     folder: Path
     record: SnapshotRecord
+    pulled_at: str | None = field(default=None, compare=False)
 
     def paths(self) -> list[Path]:
         return [self.folder / file.name for file in self.record.files]
@@ -157,7 +158,7 @@ def pulled(warehouse: Warehouse, edition_id: str, source: str) -> Iterator[Snaps
             snapshot = _read(place / pull["snapshot_id"])
             as_of = datetime.fromisoformat(pull["as_of"]) if pull["as_of"] else None
             told = {"revision": pull["revision"], "etag": pull["etag"], "as_of": as_of}
-            yield Snapshot(snapshot.folder, snapshot.record.model_copy(update=told))
+            yield Snapshot(snapshot.folder, snapshot.record.model_copy(update=told), pull.get("pulled_at"))
 
 
 def find(warehouse: Warehouse, edition_id: str, snapshot_id: str, source: str = "*") -> Snapshot:
@@ -306,7 +307,8 @@ def _note_pull(place: Path, landed: SnapshotRecord, pulled: SnapshotRecord) -> b
     pulls = _pulls(place)
     if pulls and pull == {key: pulls[-1].get(key) for key in pull}:
         return False
-    line = json.dumps({**pull, "pulled_at": pulled.fetched_at.isoformat()})
+    # To the microsecond, since it orders the snapshots of an edition's sources, which come within one second.
+    line = json.dumps({**pull, "pulled_at": datetime.now(UTC).isoformat(timespec="microseconds")})
     handle = os.open(place / "pulls.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         # A line of its own even after one that a crash cut short.

@@ -19,7 +19,7 @@ import duckdb
 from pipelines.config.settings import PROJECT_DIR
 from pipelines.publish.export import ROW_GROUP_ROWS
 from pipelines.publish.store import CONTRACT_VERSION, DATABASE, ReleaseError, current_id, read_manifest
-from pipelines.stage import staging
+from pipelines.stage import raw
 from pipelines.warehouse import Warehouse, sha256
 
 
@@ -57,7 +57,7 @@ _NOT_CODE = "_unit_tests.yml"
 def inputs_fingerprint(warehouse: Warehouse) -> str:
     """One hash over everything that decides what the marts hold: what is staged, the models, the libraries."""
     with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-        parts = [staging.staged_fingerprint(connection), code_fingerprint()]
+        parts = [raw.staged_fingerprint(connection), code_fingerprint()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -101,7 +101,7 @@ def begin_build(warehouse: Warehouse, *, whole: bool) -> None:
     """
     release = _release_of_this_code(warehouse)
     with warehouse.connect(warehouse.working_database) as connection:
-        staging.verify_staged_files(connection, warehouse)
+        raw.verify_staged_files(connection, warehouse)
         connection.execute("delete from raw.released_editions")
         for edition_id, fingerprint in release["build"]["editions"].items() if release else []:
             connection.execute("insert into raw.released_editions values (?, ?)", [edition_id, fingerprint])

@@ -1,14 +1,10 @@
-"""Staging: landed snapshots as tables and views of the schema `raw` in the working database.
+"""Staging: an edition's landed snapshots become its rows of the schema `raw` in the working database.
 
-Here belongs what dbt reads: edition, snapshot and row number on every row. What a source's files must look like
-belongs in `contracts.py`, what the values mean in the dbt project.
-
-Text stays in the landed Parquet files: `raw.hub_dataset` is a view over them with explicit columns. Beside it,
-`raw.hub_rows` holds what finding, ranking and counting rows needs, so that no text is read for that.
+Here belongs which snapshots are staged, when, and that all of an edition is replaced or nothing. What the tables are
+belongs in `raw.py`, how rows and records get into them in `parquet_rows.py` and `json_rows.py`, what a source's files
+must look like in `contracts.py` and `checks.py`, what the values mean in the dbt project.
 """
 
-import hashlib
-import itertools
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC
@@ -17,67 +13,20 @@ from typing import Any
 import duckdb
 
 from pipelines.config.editions import Edition, Editions
-from pipelines.formats.records import RecordsError, read_records
+from pipelines.formats.records import RecordsError
 from pipelines.land import landing
 from pipelines.land.landing import Snapshot
 from pipelines.sources.fetched import LandingError, Log
-from pipelines.stage.contracts import (
-    CONTRACTS,
-    HUB_DATASET,
-    REVIEW_FIELDS,
-    AnyContract,
-    CheckedFile,
-    ContractError,
-    JsonContract,
-    check_files,
-    check_records,
-    mended,
-)
-from pipelines.warehouse import Warehouse, first_line, sql_string
-
-# What ranking and counting rows needs; the reviews' texts are not among it.
-_NARROW_COLUMNS = ("title", "year", "url", "authors", "venue", "invitation", "num_reviews")
-_NARROW_REVIEW_FIELDS = ("confidence", "rating", "review_id", "reviewer")
-
-_SCHEMA = f"""
-create schema if not exists raw;
-create table if not exists raw.editions (
-    edition_id varchar primary key, venue varchar, year integer, venue_id varchar, is_synthetic boolean,
-    missing_sources varchar[]
-);
-create table if not exists raw.snapshots (
-    edition_id varchar, source varchar, dataset_schema varchar, contract varchar, snapshot_id varchar,
-    as_of_at timestamp, row_count bigint, primary key (edition_id, source)
-);
-create table if not exists raw.files (
-    edition_id varchar, source varchar, snapshot_id varchar, file_number integer, path varchar, first_row bigint,
-    row_count bigint, projection varchar,
-    primary key (edition_id, source, file_number)
-);
-create table if not exists raw.hub_rows (
-    edition_id varchar, source varchar, snapshot_id varchar, row_number bigint, file_number integer,
-    file_row_number bigint, {", ".join(f"{column} {HUB_DATASET.columns[column]}" for column in _NARROW_COLUMNS)},
-    reviews struct({", ".join(f"{f} {REVIEW_FIELDS[f]}" for f in _NARROW_REVIEW_FIELDS)})[]
-);
-create table if not exists raw.released_editions (edition_id varchar primary key, fingerprint varchar);
-create table if not exists raw.json_records (
-    edition_id varchar, source varchar, dataset_schema varchar, snapshot_id varchar, row_number bigint, record varchar,
-    problem varchar
-);
-"""
+from pipelines.stage import raw
+from pipelines.stage.checks import CheckedFile, check_files, check_records
+from pipelines.stage.contracts import CONTRACTS, PARQUET_CONTRACTS, AnyContract, ContractError, JsonContract
+from pipelines.stage.json_rows import insert_records
+from pipelines.stage.parquet_rows import insert_file, replace_view, staged_files
+from pipelines.warehouse import Warehouse, first_line
 
 
 class NothingLanded(LandingError):
     """An edition has no snapshot of any source."""
-
-
-# A source's name decides only its place among the edition's snapshots, as `stg_snapshots` numbers them.
-_NUMBERED_SNAPSHOTS = """
-select
-    * exclude (source), row_number() over (partition by edition_id order by dataset_schema, source) as number
-from raw.snapshots
-order by all
-"""
 
 
 @dataclass(frozen=True)
@@ -113,7 +62,7 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
         # A mark that stands until the last edition is in; what it was left beside is begun anew.
         rebuilding = warehouse.root / ".rebuilding"
         lost: list[str] = []
-        if rebuilding.exists() or not _has_this_layout(warehouse):
+        if rebuilding.exists() or not raw.has_this_layout(warehouse):
             warehouse.working_database.unlink(missing_ok=True)
         is_new = not warehouse.working_database.exists()
         if is_new:
@@ -137,52 +86,6 @@ def stage(edition: Edition, editions: Editions, *, warehouse: Warehouse, log: Lo
                     _stage(edition, warehouse, _last_sound(edition, warehouse, lambda message: None))
             raise
         return replace(staged, lost_editions=lost)
-
-
-def _layout(warehouse: Warehouse) -> str:
-    """A hash of what the working database takes for granted: its tables, and where the files of its views are."""
-    return hashlib.sha256(f"{_SCHEMA}{warehouse.landing}".encode()).hexdigest()
-
-
-def _has_this_layout(warehouse: Warehouse) -> bool:
-    """Whether the working database, if there is one, is of this version and of a warehouse that did not move."""
-    if not warehouse.working_database.exists():
-        return True
-    try:
-        with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-            return connection.execute("select layout from raw.layout").fetchall() == [(_layout(warehouse),)]
-    except duckdb.CatalogException:
-        return False
-
-
-def staged_fingerprint(connection: duckdb.DuckDBPyConnection) -> str:
-    """One hash over what is staged: editions, snapshots with their dates, contracts. Paths and times stay out."""
-    rows = connection.execute("select * from raw.editions order by all").fetchall()
-    rows += connection.execute(_NUMBERED_SNAPSHOTS).fetchall()
-    return hashlib.sha256(repr(rows).encode()).hexdigest()
-
-
-def synthetic_notice(warehouse: Warehouse) -> str | None:
-    """A sentence to show where synthetic editions are staged beside real ones, which keeps them out of releases."""
-    with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-        rows = connection.execute("select edition_id, is_synthetic from raw.editions order by 1").fetchall()
-    synthetic = [edition_id for edition_id, is_synthetic in rows if is_synthetic]
-    if not synthetic or len(synthetic) == len(rows):
-        return None
-    return f"Synthetic editions stay out of releases now that real ones are staged: {', '.join(synthetic)}."
-
-
-def verify_staged_files(connection: duckdb.DuckDBPyConnection, warehouse: Warehouse) -> None:
-    """Hash every landed file that the views read, since a disk can rot without changing a size or a time.
-
-    JSON sources need none of this: their records stand in tables, whose blocks DuckDB verifies as it reads them.
-
-    Raises:
-        LandingError: a landed file was altered or is gone.
-    """
-    query = "select distinct edition_id, source, snapshot_id from raw.files order by all"
-    for edition_id, source, snapshot_id in connection.execute(query).fetchall():
-        landing.find(warehouse, edition_id, snapshot_id, source).verify()
 
 
 def _has_landed(warehouse: Warehouse, edition: Edition) -> bool:
@@ -219,13 +122,22 @@ def _last_sound(edition: Edition, warehouse: Warehouse, log: Log) -> _Sources:
     return chosen
 
 
-def _check(contract: AnyContract, snapshot: Snapshot, warehouse: Warehouse) -> tuple[list[CheckedFile], list[str]]:
-    """A snapshot against its contract: its Parquet files checked, and what is unknown in it, as `file: column`."""
+@dataclass(frozen=True)
+class _Checked:
+    """A snapshot that obeys its contract: its Parquet files, what is unknown, and whether a line of it was too long."""
+
+    files: list[CheckedFile]
+    unknown: list[str]
+    is_cut: bool = False
+
+
+def _check(contract: AnyContract, snapshot: Snapshot, warehouse: Warehouse) -> _Checked:
     if isinstance(contract, JsonContract):
-        return [], check_records(snapshot, contract, warehouse.settings.max_batch_bytes)
+        records = check_records(snapshot, contract, warehouse.settings.max_batch_bytes)
+        return _Checked([], records.unknown, records.is_cut)
     sound = [file.name for file in snapshot.record.files if file.texts_with_nul == 0]
-    checked = check_files(snapshot.paths(), contract, warehouse, sound=sound)
-    return checked, [f"{check.path.name}: {column}" for check in checked for column in check.unknown]
+    files = check_files(snapshot.paths(), contract, warehouse, sound=sound)
+    return _Checked(files, [f"{file.path.name}: {column}" for file in files for column in file.unknown])
 
 
 def _stage(edition: Edition, warehouse: Warehouse, current: _Sources) -> Staged:
@@ -233,45 +145,44 @@ def _stage(edition: Edition, warehouse: Warehouse, current: _Sources) -> Staged:
         raise NothingLanded(f"Nothing has landed for {edition.id}; materialise that edition's asset 'landed' first.")
     missing = [source.name for source in edition.sources if source.name not in current]
     _refuse_twins(edition, current)
-    wanted = _wanted_rows(edition, current, missing)
     rows = {name: snapshot.record.rows for name, (_, snapshot) in current.items()}
     ids = {name: snapshot.record.snapshot_id for name, (_, snapshot) in current.items()}
-    if warehouse.working_database.exists():
-        with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-            if _staged_rows(connection, edition.id) == wanted:
-                return Staged(edition.id, False, rows, ids, [], missing)
-    files = []
-    unknown: list[str] = []
+    limit = warehouse.settings.max_batch_bytes
+    if staged := raw.staged_rows(warehouse, edition.id):
+        # A line that was too long for the limit of then may not be for that of now.
+        cut = {row[1]: limit for row in staged["snapshots"] if row[7] is not None}
+        if staged == _wanted_rows(edition, current, missing, cut):
+            return Staged(edition.id, False, rows, ids, [], missing)
+    checked: dict[str, _Checked] = {}
     for name, (contract, snapshot) in current.items():
         snapshot.verify()
-        checked, kept_out = _check(contract, snapshot, warehouse)
-        files += _file_rows(edition.id, name, snapshot, checked) if checked else []
-        unknown += kept_out
+        checked[name] = _check(contract, snapshot, warehouse)
+    cut = {name: limit for name, check in checked.items() if check.is_cut}
     with warehouse.connect(warehouse.working_database) as connection:
-        connection.execute(_SCHEMA)
-        connection.execute("create or replace table raw.layout as select ? as layout", [_layout(warehouse)])
+        connection.execute(raw.SCHEMA)
+        connection.execute("create or replace table raw.layout as select ? as layout", [raw.layout(warehouse)])
         connection.begin()
         try:
-            for table in ("editions", "snapshots", "files", "hub_rows", "json_records"):
+            for table in raw.EDITION_TABLES:
                 connection.execute(f"delete from raw.{table} where edition_id = ?", [edition.id])
-            for table, inserted in {**wanted, "files": files}.items():
-                if not inserted:
-                    continue
+            for table, inserted in _wanted_rows(edition, current, missing, cut).items():
                 marks = ", ".join("?" * len(inserted[0]))
                 connection.executemany(f"insert into raw.{table} values ({marks})", inserted)
-            for row in files:
-                _insert_narrow_rows(connection, row)
             for name, (contract, snapshot) in current.items():
                 if isinstance(contract, JsonContract):
-                    max_bytes = warehouse.settings.max_batch_bytes
-                    _insert_records(connection, edition.id, name, contract, snapshot, max_bytes)
-            _replace_hub_view(connection)
+                    insert_records(connection, edition.id, name, contract, snapshot, limit)
+                else:
+                    for file in staged_files(edition.id, name, contract, snapshot, checked[name].files):
+                        insert_file(connection, file)
+            for parquet_contract in PARQUET_CONTRACTS:
+                replace_view(connection, parquet_contract)
             connection.commit()
         except BaseException:
             with suppress(duckdb.Error):  # a failed commit has ended the transaction
                 connection.rollback()
             raise
         connection.execute("checkpoint")
+    unknown = [column for check in checked.values() for column in check.unknown]
     return Staged(edition.id, True, rows, ids, unknown, missing)
 
 
@@ -287,135 +198,20 @@ def _refuse_twins(edition: Edition, current: _Sources) -> None:
             )
 
 
-def _wanted_rows(edition: Edition, current: _Sources, missing: list[str]) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of `raw.editions` and `raw.snapshots` that say what should be staged."""
+def _wanted_rows(
+    edition: Edition, current: _Sources, missing: list[str], cut: dict[str, int]
+) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of `raw.editions` and `raw.snapshots` that say what should be staged.
+
+    `cut` has the limit by which records of a source are set aside, where there are any.
+    """
     row = (edition.id, edition.venue, edition.year, edition.venue_id, edition.is_synthetic, missing)
+    by_pull = sorted(current, key=lambda name: (current[name][1].pulled_at or "", name))
     snapshots = []
     for name, (contract, snapshot) in sorted(current.items()):
         as_of = snapshot.record.as_of
         naive_utc = as_of.astimezone(UTC).replace(tzinfo=None) if as_of else None
         record = snapshot.record
-        snapshots.append(
-            (edition.id, name, contract.name, contract.fingerprint, record.snapshot_id, naive_utc, record.rows)
-        )
+        place = (edition.id, name, contract.name, contract.fingerprint, record.snapshot_id)
+        snapshots.append((*place, naive_utc, record.rows, cut.get(name), by_pull.index(name) + 1))
     return {"editions": [row], "snapshots": snapshots}
-
-
-def _staged_rows(connection: duckdb.DuckDBPyConnection, edition_id: str) -> dict[str, list[tuple[Any, ...]]] | None:
-    try:
-        return {
-            table: connection.execute(
-                f"select * from raw.{table} where edition_id = ? order by all", [edition_id]
-            ).fetchall()
-            for table in ("editions", "snapshots")
-        }
-    except duckdb.CatalogException:
-        return None
-
-
-def _file_rows(edition_id: str, source: str, snapshot: Snapshot, checked: list[CheckedFile]) -> list[tuple[Any, ...]]:
-    rows = []
-    first_row = 1
-    for number, (file, check) in enumerate(zip(snapshot.record.files, checked, strict=True), start=1):
-        place = (edition_id, source, snapshot.record.snapshot_id, number, str(check.path))
-        rows.append((*place, first_row, file.rows, check.projection))
-        first_row += file.rows or 0
-    return rows
-
-
-def _insert_narrow_rows(connection: duckdb.DuckDBPyConnection, file: tuple[Any, ...]) -> None:
-    """Copy a file's narrow columns into `raw.hub_rows`.
-
-    pyarrow reads single leaves of the reviews' structs; DuckDB would decompress the review texts beside them.
-
-    Raises:
-        ContractError: the file is damaged in a way that only pyarrow minds.
-    """
-    import pyarrow
-
-    try:
-        _copy_narrow_rows(connection, file)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ContractError(f"{file[4]}: is a damaged Parquet file: {first_line(error)}") from None
-
-
-def _copy_narrow_rows(connection: duckdb.DuckDBPyConnection, file: tuple[Any, ...]) -> None:
-    import pyarrow.parquet
-
-    edition_id, source, snapshot_id, file_number, path, first_row = file[:6]
-    with pyarrow.parquet.ParquetFile(path) as parquet:
-        leaves = [parquet.schema.column(index).path for index in range(len(parquet.schema))]
-        wanted = [leaf for leaf in leaves if _is_narrow(leaf)]
-        present = {leaf.split(".")[0] for leaf in wanted}
-        columns = ", ".join(
-            mended(column, str(HUB_DATASET.columns[column])) if column in present else "null"
-            for column in _NARROW_COLUMNS
-        )
-        fields = ", ".join(f"'{f}': {mended(f'item.{f}', REVIEW_FIELDS[f])}" for f in _NARROW_REVIEW_FIELDS)
-        offset = 0
-        for batch in parquet.iter_batches(batch_size=20_000, columns=wanted):
-            connection.register("narrow_batch", pyarrow.Table.from_batches([batch]))
-            connection.execute(
-                f"""
-                insert into raw.hub_rows
-                select ?, ?, ?, ? + place, ?, ? + place, {columns},
-                    list_transform(reviews, lambda item: case when item is not null then {{{fields}}} end)
-                from (select row_number() over () - 1 as place, * from narrow_batch)
-                """,
-                [edition_id, source, snapshot_id, first_row + offset, file_number, offset],
-            )
-            connection.unregister("narrow_batch")
-            offset += batch.num_rows
-
-
-def _is_narrow(leaf: str) -> bool:
-    """Whether a Parquet leaf such as `title`, `authors.list.element` or `reviews.list.element.rating` is narrow."""
-    parts = leaf.split(".")
-    return parts[0] in _NARROW_COLUMNS or (parts[0] == "reviews" and parts[-1] in _NARROW_REVIEW_FIELDS)
-
-
-def _insert_records(
-    connection: duckdb.DuckDBPyConnection,
-    edition_id: str,
-    source: str,
-    contract: JsonContract,
-    snapshot: Snapshot,
-    max_bytes: int,
-) -> None:
-    """Copy a snapshot's records into `raw.json_records`, numbered from 1."""
-    import pyarrow
-
-    numbered = enumerate(read_records(contract.name, snapshot.paths(), max_bytes), start=1)
-    while batch := list(itertools.islice(numbered, 5_000)):
-        columns = {
-            "row_number": [number for number, _ in batch],
-            "record": [record.text for _, record in batch],
-            "problem": pyarrow.array([record.problem for _, record in batch], pyarrow.string()),
-        }
-        connection.register("record_batch", pyarrow.table(columns))
-        connection.execute(
-            "insert into raw.json_records select ?, ?, ?, ?, row_number, record, problem from record_batch",
-            [edition_id, source, contract.name, snapshot.record.snapshot_id],
-        )
-        connection.unregister("record_batch")
-
-
-def _replace_hub_view(connection: duckdb.DuckDBPyConnection) -> None:
-    """`raw.hub_dataset`: every staged file, its own checked columns, one `union all` arm a file."""
-    files = connection.execute(
-        "select edition_id, source, snapshot_id, file_number, path, first_row, projection from raw.files order by all"
-    ).fetchall()
-    arms = [
-        f"""select {sql_string(edition_id)} as edition_id, {sql_string(source)} as source,
-            {sql_string(snapshot_id)} as snapshot_id, {first_row} + file_row_number as row_number,
-            {file_number} as file_number, file_row_number, {projection}
-        from read_parquet({sql_string(path)}, file_row_number = true)"""
-        for edition_id, source, snapshot_id, file_number, path, first_row, projection in files
-    ]
-    if not arms:
-        columns = ", ".join(f'null::{HUB_DATASET.sql_type(column)} as "{column}"' for column in HUB_DATASET.columns)
-        arms = [
-            "select null::varchar as edition_id, null::varchar as source, null::varchar as snapshot_id, "
-            f"0::bigint as row_number, 0 as file_number, 0::bigint as file_row_number, {columns} where false"
-        ]
-    connection.execute("create or replace view raw.hub_dataset as " + " union all ".join(arms))

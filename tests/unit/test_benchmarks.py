@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks import fingerprint, generate, inputs, measure, report, run
 from benchmarks.fingerprint import Fingerprint, Mismatch
-from pipelines.stage.contracts import HUB_DATASET, check_files
+from pipelines.stage.checks import check_files
+from pipelines.stage.contracts import HUB_DATASET
 from pipelines.warehouse import Warehouse, sha256
 
 

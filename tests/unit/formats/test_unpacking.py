@@ -95,10 +95,14 @@ def test_text_that_is_not_utf_8_is_damage(tmp_path: Path) -> None:
         measured(tmp_path / "a.parquet")
 
 
-def test_a_column_with_the_name_that_reading_needs(tmp_path: Path) -> None:
-    pyarrow.parquet.write_table(pa.table({"File_Row_Number": [1]}), tmp_path / "a.parquet")
-    with pytest.raises(UnpackingError, match="has a column 'file_row_number', a name that reading needs"):
-        measured(tmp_path / "a.parquet")
+@pytest.mark.parametrize("name", ["file_row_number", "File_Row_Number"])
+def test_a_column_with_the_name_of_duckdbs_row_numbers(tmp_path: Path, name: str) -> None:
+    table = pa.table({name: [7] * 5_000, "title": ["abc"] * 5_000})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
+    assert measured(tmp_path / "a.parquet") == Unpacked(5_000, 15_000, 0)
+    # 2,048 rows of three bytes are in memory at once, as in any other file.
+    with pytest.raises(UnpackingError, match=r"holds 6144 bytes of text in 2048 rows"):
+        measured(tmp_path / "a.parquet", max_batch_bytes=6_143)
 
 
 def test_the_real_schema_reads(tmp_path: Path) -> None:

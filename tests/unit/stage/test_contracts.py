@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
-from pipelines.stage.contracts import HUB_DATASET, ContractError, check_files
+from pipelines.stage.checks import check_files
+from pipelines.stage.contracts import HUB_DATASET, ContractError
 from pipelines.warehouse import Warehouse
-from tests.hub_files import hub_review, hub_row, review_type, schema_with, write_hub_file
+from tests.hub_files import hub_review, hub_row, hub_schema, review_type, schema_with, write_hub_file
 
 
 @pytest.fixture
@@ -38,10 +40,12 @@ def test_a_missing_required_column_is_named(warehouse: Warehouse, upstream: Path
     ("column", "kind", "value", "expected", "found"),
     [
         ("title", pa.int64(), 1, "VARCHAR", "BIGINT"),
-        ("year", pa.string(), "2026", "BIGINT", "VARCHAR"),
-        ("year", pa.int32(), 2026, "BIGINT", "INTEGER"),
+        ("title", pa.binary(), b"x", "VARCHAR", "BLOB"),
+        ("year", pa.bool_(), True, "BIGINT", "BOOLEAN"),
+        ("year", pa.timestamp("us"), 0, "BIGINT", "TIMESTAMP"),
         ("authors", pa.string(), "A; B", "VARCHAR[]", "VARCHAR"),
-        ("num_reviews", pa.float64(), 2.0, "BIGINT", "DOUBLE"),
+        ("authors", pa.list_(pa.int64()), [1], "VARCHAR[]", "BIGINT[]"),
+        ("num_reviews", pa.list_(pa.int64()), [2], "BIGINT", "BIGINT[]"),
         ("reviews", pa.string(), "[]", 'STRUCT("confidence" BIGINT', "VARCHAR"),
         ("reviews", pa.list_(pa.string()), ["good"], 'STRUCT("confidence" BIGINT', "VARCHAR[]"),
     ],
@@ -49,7 +53,7 @@ def test_a_missing_required_column_is_named(warehouse: Warehouse, upstream: Path
 def test_a_retyped_column_is_named(
     warehouse: Warehouse, upstream: Path, column: str, kind: pa.DataType, value: Any, expected: str, found: str
 ) -> None:
-    message = broken(warehouse, upstream, schema_with(**{column: kind}), **{column: value, "num_reviews": 2.0})
+    message = broken(warehouse, upstream, schema_with(**{column: kind}), **{column: value})
     assert f"column {column!r} has another type; expected {expected}" in message
     assert f"found {found}." in message
 
@@ -60,14 +64,22 @@ def test_a_missing_field_of_reviews_is_named(warehouse: Warehouse, upstream: Pat
 
 
 def test_a_retyped_field_of_reviews_is_named(warehouse: Warehouse, upstream: Path) -> None:
-    reviews = [hub_review(rating="6: accept")]
-    message = broken(warehouse, upstream, schema_with(reviews=review_type(rating=pa.string())), reviews=reviews)
-    assert "column 'reviews.rating' has another type; expected BIGINT, found VARCHAR." in message
+    reviews = [hub_review(rating=[6])]
+    retyped = schema_with(reviews=review_type(rating=pa.list_(pa.int64())))
+    message = broken(warehouse, upstream, retyped, reviews=reviews)
+    assert "column 'reviews.rating' has another type; expected BIGINT, found BIGINT[]." in message
+
+
+def test_a_column_that_stands_twice_is_named(warehouse: Warehouse, upstream: Path) -> None:
+    table = pa.Table.from_pylist([hub_row(1)], schema=hub_schema())
+    pyarrow.parquet.write_table(table.append_column("title", pa.array(["Another"])), upstream)
+    with pytest.raises(ContractError, match=r"papers\.parquet: column 'title' stands there 2 times\."):
+        check_files([upstream], HUB_DATASET, warehouse)
 
 
 def test_each_file_is_checked_for_itself(warehouse: Warehouse, upstream: Path) -> None:
     """DuckDB takes the types of a list of files from the first one."""
-    other = write_hub_file(upstream.with_name("z.parquet"), [hub_row(year="2026")], schema_with(year=pa.string()))
+    other = write_hub_file(upstream.with_name("z.parquet"), [hub_row(year=True)], schema_with(year=pa.bool_()))
     check_files([upstream], HUB_DATASET, warehouse)
     with pytest.raises(ContractError, match=r"z\.parquet: column 'year' has another type"):
         check_files([upstream, other], HUB_DATASET, warehouse)

@@ -12,8 +12,9 @@ import pytest
 
 from pipelines.config.editions import Edition
 from pipelines.sources.fetched import LandingError
+from pipelines.stage import raw as raw_schema
 from pipelines.stage import staging
-from pipelines.stage.contracts import HUB_DATASET, ContractError
+from pipelines.stage.contracts import HUB_DATASET, Contract, ContractError
 from pipelines.stage.staging import Staged, stage
 from pipelines.warehouse import Warehouse, WarehouseError, sha256
 from tests.conftest import Land
@@ -69,7 +70,7 @@ def columns(warehouse: Warehouse, table: str) -> list[str]:
 def test_a_broken_contract_stages_nothing(warehouse: Warehouse, landed_and_staged: Stage, upstream: Path) -> None:
     landed_and_staged(files_edition(upstream))
     before = sha256(warehouse.working_database)
-    write_hub_file(upstream, [{**hub_row(), "year": "2026"}], schema_with(year=pa.string()))
+    write_hub_file(upstream, [{**hub_row(), "year": True}], schema_with(year=pa.bool_()))
     with pytest.raises(ContractError, match="column 'year'"):
         landed_and_staged(files_edition(upstream))
     assert sha256(warehouse.working_database) == before
@@ -119,7 +120,7 @@ def test_reordered_columns_and_fields_read_by_name(
     assert (title, reviews) == (hub_row(1)["title"], hub_row(1)["reviews"])
     ((title, narrow),) = raw(warehouse, "select title, reviews from raw.hub_rows")
     assert title == hub_row(1)["title"]
-    assert [(item["review_id"], item["rating"]) for item in narrow] == [("rev00001aaAA", 4), ("rev00001bbBB", 8)]
+    assert [(item["review_id"], item["rating"]) for item in narrow] == [("rev00001aaAA", "4"), ("rev00001bbBB", "8")]
 
 
 @pytest.mark.parametrize("column", sorted(HUB_DATASET.columns.keys() - HUB_DATASET.required))
@@ -189,7 +190,7 @@ def test_null_items_null_lists_and_null_columns_stay_what_they_are(
     write_hub_file(upstream, rows)
     landed_and_staged(edition)
     narrow = raw(warehouse, "select authors, reviews, title from raw.hub_rows order by row_number")
-    item = {"confidence": 3, "rating": None, "review_id": "rev1", "reviewer": None}
+    item = {"confidence": "3", "rating": None, "review_id": "rev1", "reviewer": None}
     assert narrow == [
         ([None, "", "Ada"], [None, item], rows[0]["title"]),
         (None, None, rows[1]["title"]),
@@ -339,7 +340,7 @@ def test_after_a_loss_the_last_snapshot_that_obeys_its_contract_is_staged(
     first, second = (files_edition(path, f"{path.stem}-2026") for path in paths)
     landed_and_staged(first, second)
     landed_and_staged(second, first)
-    write_hub_file(paths[0], [{**hub_row(), "year": "2026"}], schema_with(year=pa.string()))
+    write_hub_file(paths[0], [{**hub_row(), "year": True}], schema_with(year=pa.bool_()))
     land(first)
     warehouse.working_database.unlink()
     if which == "staged":
@@ -371,13 +372,13 @@ def test_a_failure_while_writing_leaves_what_was_staged(
     first = landed_and_staged(edition)
     write_hub_file(upstream, [hub_row(3)])
 
-    def fail(connection: duckdb.DuckDBPyConnection) -> None:
+    def fail(connection: duckdb.DuckDBPyConnection, contract: Contract) -> None:
         # Everything else is written by now.
         assert connection.execute("select count(*) from raw.hub_rows").fetchall() == [(1,)]
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(staging, "_replace_hub_view", fail)
+        patch.setattr(staging, "replace_view", fail)
         with pytest.raises(WarehouseError, match=r"Could not stage test-2026: .*No space left on device; make room"):
             landed_and_staged(edition)
     for table in ("snapshots", "files", "hub_rows", "hub_dataset"):
@@ -409,7 +410,7 @@ def test_the_fingerprint_follows_content_and_not_places(
 ) -> None:
     def fingerprint() -> str:
         with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-            return staging.staged_fingerprint(connection)
+            return raw_schema.staged_fingerprint(connection)
 
     landed_and_staged(edition)
     first = fingerprint()
@@ -426,16 +427,16 @@ def test_a_synthetic_edition_beside_a_real_one_is_said(
 ) -> None:
     synthetic = files_edition("unused", "sample", sources=[{"kind": "sample"}])
     landed_and_staged(synthetic)
-    assert staging.synthetic_notice(warehouse) is None
+    assert raw_schema.synthetic_notice(warehouse) is None
     landed_and_staged(edition, synthetic)
-    assert staging.synthetic_notice(warehouse) == (
+    assert raw_schema.synthetic_notice(warehouse) == (
         "Synthetic editions stay out of releases now that real ones are staged: sample."
     )
 
 
 def test_real_editions_alone_need_no_notice(warehouse: Warehouse, landed_and_staged: Stage, edition: Edition) -> None:
     landed_and_staged(edition)
-    assert staging.synthetic_notice(warehouse) is None
+    assert raw_schema.synthetic_notice(warehouse) is None
 
 
 def test_staged_files_are_verified_before_models_read_them(
@@ -446,7 +447,7 @@ def test_staged_files_are_verified_before_models_read_them(
 
     def verify() -> None:
         with warehouse.connect(warehouse.working_database, read_only=True) as connection:
-            staging.verify_staged_files(connection, warehouse)
+            raw_schema.verify_staged_files(connection, warehouse)
 
     verify()
     landed_at = file.stat().st_mtime_ns
@@ -482,7 +483,7 @@ def test_an_altered_file_is_seen_beside_the_same_bytes_under_a_former_name(
         warehouse.connect(warehouse.working_database, read_only=True) as connection,
         pytest.raises(LandingError, match="is not the file that landed"),
     ):
-        staging.verify_staged_files(connection, warehouse)
+        raw_schema.verify_staged_files(connection, warehouse)
 
 
 def test_the_same_bytes_cannot_be_two_sources(edition: Edition, land: Land, warehouse: Warehouse) -> None:

@@ -13,6 +13,7 @@ renamed as (
         row_number,
         file_number,
         file_row_number,
+        problem,
         {{ forum_id('url') }} as paper_id,
         nullif(try_cast(regexp_extract(invitation, '/Submission(\d+)/', 1) as integer), 0) as submission_number,
         nullif(trim(title), '') as title,
@@ -28,8 +29,8 @@ renamed as (
 final as (
 
     select
-        *,
-        case when paper_id is null then 'the URL holds no OpenReview forum id' end as record_problem
+        * exclude (problem),
+        coalesce(problem, case when paper_id is null then 'the URL holds no OpenReview forum id' end) as record_problem
     from renamed
 
 )
