@@ -28,7 +28,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pipelines", description="Run the peer-review warehouse.")
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="materialise everything for one edition")
-    running.add_argument("--edition", default="sample", help="an edition of the editions file, or all; default: sample")
+    running.add_argument(
+        "--edition",
+        default="sample",
+        help="an edition of the editions file, all, or sample, every synthetic one; default: sample",
+    )
     developing = commands.add_parser("dev", help="start the Dagster UI and daemon")
     developing.add_argument("--port", type=int, default=3000, help="where the UI is on 127.0.0.1; default: 3000")
     commands.add_parser("maintain", help="delete what has outlived its limits; never what has landed")

@@ -1,7 +1,8 @@
 """The launcher behind `make run` and `make dev`: a persistent Dagster home, one run, and what came of it.
 
 Here belongs what a person at a terminal needs around a run. The run itself is plain Dagster:
-`dagster asset materialize -m pipelines.definitions --select '*' --partition sample` does the same.
+`dagster asset materialize -m pipelines.definitions --select '*' --partition sample` does the same
+for one edition.
 """
 
 import contextlib
