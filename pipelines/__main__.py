@@ -30,7 +30,12 @@ def cli(context: click.Context) -> None:
 
 
 @cli.command()
-@click.option("--edition", default="sample", show_default=True, help="An edition of the editions file, or all.")
+@click.option(
+    "--edition",
+    default="sample",
+    show_default=True,
+    help="An edition of the editions file, all, or sample: every synthetic one.",
+)
 @click.pass_obj
 def run(settings: Settings, edition: str) -> int:
     """Materialise everything for one edition."""

@@ -16,7 +16,7 @@ from pipelines.warehouse import WarehouseError, first_line
 _UPSTREAMS = {
     "hugging_face": "Parquet datasets on the Hugging Face Hub.",
     "files": "Parquet files in the Hub dataset's schema, on disk or at a web address.",
-    "sample": "The built-in synthetic edition.",
+    "sample": "The built-in synthetic editions, in the form of any other source.",
     "paper_copilot": "The Paper Copilot archive: JSON lines of any venue and year.",
     "openreview": "The OpenReview API: papers, reviews and discussion.",
     "conference_site": "The conference site's list of accepted papers.",
@@ -26,12 +26,14 @@ _UPSTREAMS = {
 def upstream_specs(parts: Parts) -> list[dg.AssetSpec]:
     """One external asset for each kind of source that some edition has, so that lineage starts there."""
     sources = [source for edition in parts.editions.editions for source in edition.sources]
-    formats = {source.kind: source.file_format for source in sources}
+    formats: dict[str, set[str]] = {}
+    for source in sources:
+        formats.setdefault(source.kind, set()).add(source.file_format)
     return [
         dg.AssetSpec(
-            ["upstream", kind], group_name="upstream", description=_UPSTREAMS[kind], owners=OWNERS, kinds={file_format}
+            ["upstream", kind], group_name="upstream", description=_UPSTREAMS[kind], owners=OWNERS, kinds=kinds
         )
-        for kind, file_format in sorted(formats.items())
+        for kind, kinds in sorted(formats.items())
     ]
 
 

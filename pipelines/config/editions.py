@@ -16,6 +16,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 # Ids become folder and file names, so they hold nothing that a path could misread.
 EditionId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)]
 SourceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
+FileFormat = Literal["parquet", "json"]
 
 
 _LISTED = 10  # mistakes that one message names
@@ -30,14 +31,12 @@ class _Model(BaseModel):
 
 
 class _Source(_Model):
-    """What every kind of source has.
+    """What every kind of source has, besides its `dataset_schema` and `file_format`.
 
     `dataset_schema` names the contract in `contracts.py` that its files obey; the marts name it as `source`, since the
     same bytes mean the same whichever way they came. `as_of` overrides the date that the upstream gives.
     """
 
-    dataset_schema: ClassVar[str]
-    file_format: ClassVar[Literal["parquet", "json"]] = "parquet"
     name: SourceName = ""
     as_of: AwareDatetime | None = None
 
@@ -56,13 +55,15 @@ class _Source(_Model):
     @model_validator(mode="before")
     @classmethod
     def _name_defaults_to_kind(cls, given: Any) -> Any:
-        return {"name": given.get("kind"), **given} if isinstance(given, dict) else given
+        """A source that imitates another one is called like that one."""
+        return {"name": given.get("imitates", given.get("kind")), **given} if isinstance(given, dict) else given
 
 
 class HuggingFaceSource(_Source):
     """Parquet files of a dataset on the Hugging Face Hub, fetched at the commit that `revision` resolves to."""
 
     dataset_schema: ClassVar[str] = "hub_dataset"
+    file_format: ClassVar[FileFormat] = "parquet"
     kind: Literal["hugging_face"]
     dataset: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
     files: str = "data/*.parquet"
@@ -74,6 +75,7 @@ class FilesSource(_Source):
     """Parquet files in the Hub dataset's schema: a local path or glob, or one URL."""
 
     dataset_schema: ClassVar[str] = "hub_dataset"
+    file_format: ClassVar[FileFormat] = "parquet"
     kind: Literal["files"]
     path: Annotated[str, Field(min_length=1)] | None = None
     url: Annotated[str, Field(pattern=r"^https?://")] | None = None
@@ -86,10 +88,19 @@ class FilesSource(_Source):
 
 
 class SampleSource(_Source):
-    """The built-in synthetic edition; it needs no network."""
+    """Made-up papers of one year, in the form of the upstream that it imitates; it needs no network."""
 
-    dataset_schema: ClassVar[str] = "hub_dataset"
     kind: Literal["sample"]
+    imitates: Literal["hub_dataset", "openreview", "paper_copilot", "conference_site"] = "hub_dataset"
+    year: int = 2026
+
+    @property
+    def dataset_schema(self) -> str:
+        return self.imitates
+
+    @property
+    def file_format(self) -> FileFormat:
+        return "parquet" if self.imitates == "hub_dataset" else "json"
 
 
 class _WebFile(_Source):
@@ -110,7 +121,7 @@ class PaperCopilotSource(_WebFile):
     """A JSONL file of the Paper Copilot archive; `file` is its path in the archive's repository."""
 
     dataset_schema: ClassVar[str] = "paper_copilot"
-    file_format: ClassVar[Literal["parquet", "json"]] = "json"
+    file_format: ClassVar[FileFormat] = "json"
     kind: Literal["paper_copilot"]
     base_url: Annotated[str, Field(pattern=r"^https?://")] = (
         "https://raw.githubusercontent.com/papercopilot/openreview/main"
@@ -122,7 +133,7 @@ class OpenReviewSource(_Source):
     """A venue's notes from the OpenReview API; `api` is its version, `submissions` the invitation of its papers."""
 
     dataset_schema: ClassVar[str] = "openreview"
-    file_format: ClassVar[Literal["parquet", "json"]] = "json"
+    file_format: ClassVar[FileFormat] = "json"
     kind: Literal["openreview"]
     api: Literal["v1", "v2"]
     base_url: Annotated[str, Field(pattern=r"^https?://")]
@@ -135,7 +146,7 @@ class ConferenceSiteSource(_WebFile):
     """The conference site's list of accepted papers: `<site>-<year>-orals-posters.json` and its abstracts sidecar."""
 
     dataset_schema: ClassVar[str] = "conference_site"
-    file_format: ClassVar[Literal["parquet", "json"]] = "json"
+    file_format: ClassVar[FileFormat] = "json"
     kind: Literal["conference_site"]
     base_url: Annotated[str, Field(pattern=r"^https?://")] = "https://iclr.cc"
     file: Annotated[str, Field(pattern=r"^[\w.-]+(/[\w.-]+)*\.json$")]
@@ -153,6 +164,8 @@ Source = Annotated[
 def _defaults(kind: Any, edition: dict[str, Any]) -> dict[str, Any]:
     """What follows for a source of this kind from the edition that it stands in."""
     venue, year, venue_id = str(edition.get("venue", "")).lower(), edition.get("year"), edition.get("venue_id")
+    if kind == "sample":
+        return {"year": year}
     if kind == "paper_copilot":
         return {"file": f"venues/{venue}/{venue}{year}.jsonl"}
     if kind == "openreview":
@@ -223,9 +236,30 @@ class Editions(_Model):
             raise ValueError("'all' means every edition and cannot be the id of one")
         return self
 
+    @model_validator(mode="after")
+    def _synthetic_editions_stand_together(self) -> Self:
+        """They are run together, and a run takes a range of the file."""
+        places = [place for place, edition in enumerate(self.editions) if edition.is_synthetic]
+        if places and places[-1] - places[0] >= len(places):
+            raise ValueError("synthetic editions must stand one after the other, with no real one between them")
+        return self
+
     @property
     def ids(self) -> list[str]:
         return [edition.id for edition in self.editions]
+
+    def run_together(self, name: str) -> list[str]:
+        """The ids that a person means by `name`, in the file's order: `all` is every edition, `sample` every synthetic
+        one, and anything else is one edition.
+
+        Raises:
+            EditionsError: there is no such edition.
+        """
+        if name == "all":
+            return self.ids
+        if name == "sample" and self[name].is_synthetic:
+            return [edition.id for edition in self.editions if edition.is_synthetic]
+        return [self[name].id]
 
     def __getitem__(self, edition_id: str) -> Edition:
         """The edition with this id.

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from pipelines.operate.failures import Failure
 
-ALL = "all"
 EXAMPLE = """\
 select
     edition_id,
@@ -52,16 +51,16 @@ def prepare_dagster_home() -> Path:
 
 
 def run(settings: Settings, edition_id: str, load_definitions: Callable[[], "dg.Definitions"]) -> int:
-    """Materialise everything for one edition, or for `all`, and print the outcome; returns the exit code.
+    """Materialise everything for one edition, for `all` or for the `sample` of all years, and print the outcome.
 
-    The definitions are loaded once the process that builds the models has been started.
+    Returns the exit code. The definitions are loaded once the process that builds the models has been started.
 
     Raises:
         EditionsError: there is no such edition, or the editions file has a mistake.
     """
     warehouse = Warehouse(settings)
     editions = load_editions(settings.editions_file)
-    ids = editions.ids if edition_id == ALL else [editions[edition_id].id]
+    ids = editions.run_together(edition_id)
     prepare_dagster_home()
     before = publish.current_id(warehouse)
     print(f"Running {edition_id} in {warehouse.root} ...", file=sys.stderr)

@@ -273,7 +273,7 @@ def test_the_release_is_on_the_page_of_published(server: Server, page: Page) -> 
     expect(page.get_by_text(str(release)).first).to_be_visible()
     page.goto("/assets/marts/papers")
     expect(page.get_by_text("Row count")).to_be_visible()
-    expect(page.get_by_text("499", exact=True)).to_be_visible()
+    expect(page.get_by_text("259", exact=True)).to_be_visible()
     expect(page.get_by_text("OpenReview forum id.")).to_be_visible()
 
 

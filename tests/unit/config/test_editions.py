@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from pipelines.config.editions import EditionsError, FilesSource, HuggingFaceSource, load_editions
+from pipelines.config.editions import EditionsError, FilesSource, HuggingFaceSource, SampleSource, load_editions
 from pipelines.config.settings import PROJECT_DIR
 from pipelines.stage.contracts import HUB_DATASET
 
@@ -19,6 +19,14 @@ editions:
     sources:
       - kind: hugging_face
         dataset: someone/test-2026
+"""
+SYNTHETIC = """\
+editions:
+  - id: {id}
+    venue: Synthetic
+    year: 2025
+    venue_id: Synthetic.example/2025/Conference
+    sources: [{{kind: sample}}, {{kind: sample, imitates: openreview}}]
 """
 FILES = EDITION.replace("kind: hugging_face\n        dataset: someone/test-2026", "kind: files")
 NO_SOURCES = EDITION.split("    sources:")[0]
@@ -46,8 +54,29 @@ def test_the_projects_own_file_is_valid() -> None:
     assert editions.ids[0] == "sample"
     assert editions["sample"].is_synthetic
     assert not editions["iclr-2026"].is_synthetic
+    assert editions.run_together("sample") == ["sample", "sample-2025"]
+    assert editions.run_together("sample-2025") == ["sample-2025"]
+    assert editions.run_together("iclr-2026") == ["iclr-2026"]
+    assert editions.run_together("all") == editions.ids
     (source,) = (source for source in editions["iclr-2026"].sources if isinstance(source, HuggingFaceSource))
     assert (source.dataset, source.files, source.revision) == ("davidheineman/iclr-2026", "data/*.parquet", "main")
+
+
+def test_an_edition_that_is_called_sample_and_is_real_is_run_alone(file: Path) -> None:
+    file.write_text(EDITION.replace("test-2026", "sample"))
+    assert load_editions(file).run_together("sample") == ["sample"]
+    with pytest.raises(EditionsError, match="There is no edition 'nope'"):
+        load_editions(file).run_together("nope")
+
+
+def test_a_source_of_the_sample_is_called_and_read_like_the_one_that_it_imitates(file: Path) -> None:
+    file.write_text(SYNTHETIC.format(id="made-up"))
+    sources = load_editions(file)["made-up"].sources
+    assert [(one.name, one.dataset_schema, one.file_format) for one in sources] == [
+        ("sample", "hub_dataset", "parquet"),
+        ("openreview", "openreview", "json"),
+    ]
+    assert [one.year for one in sources if isinstance(one, SampleSource)] == [2025, 2025]
 
 
 def test_defaults(file: Path) -> None:
@@ -104,6 +133,10 @@ MISTAKES = {
     "source name used twice": (
         EDITION + "      - kind: hugging_face\n        dataset: someone/else\n",
         ["edition 'test-2026'", "'hugging_face' is used twice", "another 'name'"],
+    ),
+    "synthetic editions apart": (
+        SYNTHETIC.format(id="a") + EDITION.removeprefix("editions:\n") + SYNTHETIC.format(id="b").split("\n", 1)[1],
+        ["synthetic editions must stand one after the other"],
     ),
     "synthetic beside real": (EDITION + "      - kind: sample\n", ["edition 'test-2026'", "synthetic"]),
     "files without a place": (FILES, ["edition 'test-2026'", "exactly one of 'path'", "'url'"]),

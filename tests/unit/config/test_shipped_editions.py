@@ -13,6 +13,7 @@ from pipelines.config.editions import (
     HuggingFaceSource,
     OpenReviewSource,
     PaperCopilotSource,
+    SampleSource,
     load_editions,
 )
 from pipelines.config.settings import PROJECT_DIR
@@ -61,8 +62,20 @@ def seed(name: str) -> list[dict[str, str]]:
 
 
 def test_every_edition_that_the_project_promises_is_there_and_no_other() -> None:
-    assert set(EDITIONS) == {"sample", *EXPECTED}
+    assert set(EDITIONS) == {"sample", "sample-2025", *EXPECTED}
     assert {f"iclr-{year}" for year in ICLR_YEARS} <= set(EDITIONS)
+
+
+@pytest.mark.parametrize(("sample", "real"), [("sample", "iclr-2026"), ("sample-2025", "iclr-2025")])
+def test_the_sample_has_the_sources_of_a_real_year(sample: str, real: str) -> None:
+    def read(edition_id: str) -> list[tuple[str, str]]:
+        return [(source.dataset_schema, source.file_format) for source in EDITIONS[edition_id].sources]
+
+    assert read(sample) == read(real)
+    assert EDITIONS[sample].year == EDITIONS[real].year
+    assert {source.year for source in EDITIONS[sample].sources if isinstance(source, SampleSource)} == {
+        EDITIONS[sample].year
+    }
 
 
 def test_only_the_current_year_is_on_the_schedule() -> None:

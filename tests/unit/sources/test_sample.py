@@ -1,7 +1,8 @@
-"""The synthetic edition: its schema, its determinism, its shape, and that no quirk is missing."""
+"""The synthetic editions: their schemas, their determinism, their shape, and that no quirk is missing."""
 
 import ast
 import io
+import json
 import os
 import re
 import subprocess
@@ -19,21 +20,39 @@ import pytest
 
 from pipelines.config.editions import SampleSource
 from pipelines.config.settings import Settings
+from pipelines.formats.records import read_records
 from pipelines.model.text import name_key, name_problem
 from pipelines.sources import sample
+from pipelines.sources.sample import conference_site, hub_dataset, openreview, paper_copilot
+from pipelines.sources.sample.decided import DISAGREEMENTS, papers
+from pipelines.sources.sample.quirks import QUIRKS
+from pipelines.sources.sample.tallies import Tally, tallies
+from pipelines.stage.contracts import CONTRACTS, JsonContract
 
 PROJECT = Path(__file__).parents[3]
 PREVIEW = PROJECT.parent / "shared" / "data" / "iclr2026_preview.parquet"
 FORUM_ID = re.compile(r"forum\?id=([A-Za-z0-9_-]{10})$")
 
+FILES = {
+    "hub_dataset": hub_dataset.files,
+    "openreview": openreview.files,
+    "paper_copilot": paper_copilot.files,
+    "conference_site": conference_site.files,
+}
+YEARS = (2025, 2026)
+
 Row = dict[str, Any]
 Rows = list[Row]
+
+
+def parquet() -> bytes:
+    return hub_dataset.files(2026)["sample.parquet"]
 
 
 @pytest.fixture(scope="module")
 def rows() -> Rows:
     """What stands in the file, not what the builder holds."""
-    table: Rows = pq.read_table(io.BytesIO(sample.parquet_bytes())).to_pylist()
+    table: Rows = pq.read_table(io.BytesIO(parquet())).to_pylist()
     return table
 
 
@@ -59,16 +78,104 @@ def test_fetch_writes_one_file_and_then_nothing_new(tmp_path: Path) -> None:
     assert fetch(other, frozenset({("sample.parquet", "0" * 64)}), said) is not None
 
 
+@pytest.mark.parametrize(
+    ("imitates", "year", "names", "as_of"),
+    [
+        ("hub_dataset", 2026, ["sample.parquet"], "2026-01-01"),
+        ("openreview", 2025, ["page-00001.json", "page-00002.json"], "2025-06-01"),
+        ("paper_copilot", 2025, ["sample.jsonl"], "2025-06-01"),
+        ("conference_site", 2025, ["events.json"], "2025-06-01"),
+        ("conference_site", 2026, ["events.json", "abstracts.json"], "2026-06-01"),
+    ],
+)
+def test_every_upstream_can_be_imitated(imitates: Any, year: int, names: list[str], as_of: str, tmp_path: Path) -> None:
+    source = SampleSource(kind="sample", imitates=imitates, year=year)
+    fetched = sample.fetch(source, tmp_path, settings=Settings(), landed=frozenset(), log=lambda message: None)
+    assert fetched is not None
+    assert [file.name for file in fetched.files] == names
+    assert (fetched.url, str(fetched.as_of)[:10]) == ("synthetic:sample", as_of)
+    landed = frozenset((file.name, sha256(file.path.read_bytes()).hexdigest()) for file in fetched.files)
+    assert sample.fetch(source, tmp_path, settings=Settings(), landed=landed, log=lambda message: None) is None
+
+
 def test_another_process_makes_the_same_bytes() -> None:
-    code = "import sys; from pipelines.sources.sample import parquet_bytes; sys.stdout.buffer.write(parquet_bytes())"
+    code = (
+        "import hashlib; from pipelines.sources.sample import conference_site, hub_dataset, openreview, paper_copilot\n"
+        "for module in (conference_site, paper_copilot, openreview, hub_dataset):\n"
+        "    for year in (2026, 2025):\n"
+        "        for name, content in module.files(year).items():\n"
+        "            print(year, name, hashlib.sha256(content).hexdigest())"
+    )
     elsewhere = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Kathmandu", "LC_ALL": "C", "PYTHONPATH": str(PROJECT)}
-    made = subprocess.run([sys.executable, "-c", code], env=elsewhere, capture_output=True, check=True).stdout
-    assert made == sample.parquet_bytes()
+    made = subprocess.run(
+        [sys.executable, "-c", code], env=elsewhere, capture_output=True, text=True, check=True
+    ).stdout
+    here = {
+        f"{year} {name} {sha256(content).hexdigest()}"
+        for files in FILES.values()
+        for year in YEARS
+        for name, content in files(year).items()
+    }
+    assert set(made.splitlines()) == here
+    assert len(here) == 11
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Callable[[str, int], Rows]:
+    """The records of a JSON source of a year, as the pipeline splits them."""
+
+    def read(source: str, year: int) -> Rows:
+        for name, content in FILES[source](year).items():
+            (tmp_path / name).write_bytes(content)
+        paths = [tmp_path / name for name in FILES[source](year)]
+        return [json.loads(record.text) for record in read_records(source, paths) if record.problem is None]
+
+    return read
+
+
+@pytest.mark.parametrize("year", YEARS)
+@pytest.mark.parametrize("source", ["openreview", "paper_copilot", "conference_site"])
+def test_records_have_fields_of_their_contract_only_and_say_that_they_are_synthetic(
+    source: str, year: int, records: Callable[[str, int], Rows]
+) -> None:
+    contract, found = CONTRACTS[source], records(source, year)
+    assert isinstance(contract, JsonContract)
+    assert set().union(*found) <= contract.fields
+    assert contract.required <= set().union(*found)
+    for row in found:
+        if source == "openreview":
+            assert row["forum"].startswith("Syn")
+            assert all("Synthetic.example/" in invitation for invitation in row["invitations"])
+            title = row["content"]["title"]["value"] if row["id"] == row["forum"] else "[Synthetic] a reply"
+        else:
+            title = row.get("title") or row.get("name")
+        assert title.startswith("[Synthetic] ")
+        for other in {2024, 2025, 2026} - {year}:
+            assert f"Synthetic.example/{other}" not in json.dumps(row)
+
+
+@pytest.mark.parametrize("year", YEARS)
+def test_ids_are_used_once(year: int, records: Callable[[str, int], Rows]) -> None:
+    ids = Counter(note["id"] for note in records("openreview", year))
+    assert ids.most_common(1)[0][1] == 1
+    elsewhere = {note["id"] for other in YEARS if other != year for note in records("openreview", other)}
+    assert not ids.keys() & elsewhere
+
+
+@pytest.mark.parametrize("year", YEARS)
+def test_every_year_has_every_outcome_and_every_disagreement(year: int) -> None:
+    found = papers(year)
+    assert len(found) == 200
+    assert {paper.status for paper in found} == {"accepted", "rejected", "withdrawn", "desk_rejected"}
+    assert {paper.decision for paper in found} == {"oral", "spotlight", "poster", None}
+    assert Counter(paper.odd for paper in found if paper.odd) == {
+        name: disagreement.papers for name, disagreement in DISAGREEMENTS.items()
+    }
 
 
 @pytest.mark.skipif(not PREVIEW.is_file(), reason="the shared real data is not beside the project")
 def test_schema_is_the_real_one() -> None:
-    ours, real = pq.ParquetFile(io.BytesIO(sample.parquet_bytes())), pq.ParquetFile(PREVIEW)
+    ours, real = pq.ParquetFile(io.BytesIO(parquet())), pq.ParquetFile(PREVIEW)
     assert ours.schema_arrow.equals(real.schema_arrow)
     assert ours.schema.equals(real.schema)
     assert ours.metadata.row_group(0).column(0).compression == "ZSTD"
@@ -80,8 +187,8 @@ def items(rows: Rows) -> Rows:
 
 def test_shape_is_that_of_a_real_edition(rows: Rows) -> None:
     reviews = items(rows)
-    assert 480 <= len(rows) <= 540
-    assert 1900 <= len(reviews) <= 2100
+    assert 240 <= len(rows) <= 300
+    assert 900 <= len(reviews) <= 1100
     ratings = [item["rating"] for item in reviews]
     assert 4.0 <= sum(ratings) / len(ratings) <= 4.5
     off_scale = [rating for rating in ratings if rating not in (0, 2, 4, 6, 8, 10)]
@@ -219,7 +326,7 @@ FOUND: dict[str, Callable[[Rows], bool]] = {
 
 
 def test_every_quirk_is_looked_for() -> None:
-    assert FOUND.keys() == sample.QUIRKS.keys()
+    assert FOUND.keys() == QUIRKS.keys()
 
 
 @pytest.mark.parametrize("quirk", FOUND)
@@ -229,15 +336,15 @@ def test_quirk_is_in_the_file(quirk: str, rows: Rows) -> None:
 
 def test_tallies_are_what_the_file_holds(rows: Rows) -> None:
     """The builders' own figures against a count of the file by the rules in words."""
-    tallies = sample.tallies()
+    figures = tallies(2026)
     good = [row for row in rows if usable(row)]
     forums = {row["url"] for row in good}
-    assert tallies["paper"] == sample.Tally(len(rows), len(forums), len(good) - len(forums), len(rows) - len(good))
+    assert figures["paper"] == Tally(len(rows), len(forums), len(good) - len(forums), len(rows) - len(good))
 
     listed = [item for row in rows for item in row["reviews"] or []]
     good_items = [item for row in good for item in row["reviews"] or [] if item and item["review_id"]]
     review_ids = {item["review_id"] for item in good_items}
-    assert tallies["review"] == sample.Tally(
+    assert figures["review"] == Tally(
         len(listed), len(review_ids), len(good_items) - len(review_ids), len(listed) - len(good_items)
     )
 
@@ -245,7 +352,7 @@ def test_tallies_are_what_the_file_holds(rows: Rows) -> None:
     entries = sum(len(row["authors"]) for row in rows)
     people = [name for row in good for name in row["authors"] if name_problem(name) is None]
     kept = [name for names in longest.values() for name in names if name_problem(name) is None]
-    assert tallies["author"] == sample.Tally(entries, len(kept), len(people) - len(kept), entries - len(people))
+    assert figures["author"] == Tally(entries, len(kept), len(people) - len(kept), entries - len(people))
 
 
 def test_people_write_more_than_one_paper(rows: Rows) -> None:
