@@ -28,7 +28,7 @@ def _rows() -> Groups:
         "keys": [expect.unique("edition_id"), expect.unique("venue_id", severity="warning")],
         "values": [
             expect.matches(
-                "edition_id", r"^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$", "lower-case words and numbers joined by -"
+                "edition_id", r"^[0-9]*[a-z][a-z0-9]*(?:-[a-z0-9]+)*$", "lower-case words and numbers joined by -"
             ),
             expect.between("year", 2000, 2100),
             expect.numbers(),

@@ -13,8 +13,10 @@ import click
 import yaml
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-# Ids become folder and file names, so they hold nothing that a path could misread.
-EditionId = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)]
+from pipelines.config.venues import with_venues
+
+# Ids become folder and file names, so they hold nothing that a path could misread; `3dv-2025` begins with a digit.
+EditionId = Annotated[str, Field(pattern=r"^[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=64)]
 SourceName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
 FileFormat = Literal["parquet", "json"]
 
@@ -161,28 +163,37 @@ Source = Annotated[
 ]
 
 
-def _defaults(kind: Any, edition: dict[str, Any]) -> dict[str, Any]:
-    """What follows for a source of this kind from the edition that it stands in."""
+# What the upstreams call a venue where it is not the venue's name in lower case, and whose sites have the same files.
+_ARCHIVE_FOLDERS = {"neurips": "nips"}
+_SITES = {"icml": "https://icml.cc", "neurips": "https://neurips.cc"}
+
+
+def _defaults(source: dict[str, Any], edition: dict[str, Any]) -> dict[str, Any]:
+    """What follows for this source from its kind and from the edition that it stands in."""
     venue, year, venue_id = str(edition.get("venue", "")).lower(), edition.get("year"), edition.get("venue_id")
+    kind = source.get("kind")
     if kind == "sample":
         return {"year": year}
     if kind == "paper_copilot":
-        return {"file": f"venues/{venue}/{venue}{year}.jsonl"}
+        folder = _ARCHIVE_FOLDERS.get(venue, venue)
+        return {"file": f"venues/{folder}/{folder}{year}.jsonl"}
     if kind == "openreview":
-        # OpenReview moved venues to its second API in the course of 2023.
-        is_v1 = isinstance(year, int) and year <= 2023
+        # OpenReview moved venues to its second API in the course of 2023; those that went first say so.
+        api = source.get("api", "v1" if isinstance(year, int) and year <= 2023 else "v2")
         return {
-            "api": "v1" if is_v1 else "v2",
-            "base_url": "https://api.openreview.net" if is_v1 else "https://api2.openreview.net",
-            "submissions": f"{venue_id}/-/{'Blind_Submission' if is_v1 else 'Submission'}",
+            "api": api,
+            "base_url": "https://api.openreview.net" if api == "v1" else "https://api2.openreview.net",
+            "submissions": f"{venue_id}/-/{'Blind_Submission' if api == 'v1' else 'Submission'}",
         }
     if kind == "conference_site":
-        folder = "static/virtual/data"
+        data = "static/virtual/data"
         # From 2026 on the abstracts are in a file of their own.
         has_sidecar = isinstance(year, int) and year >= 2026
+        site = {"base_url": _SITES[venue]} if venue in _SITES else {}
         return {
-            "file": f"{folder}/{venue}-{year}-orals-posters.json",
-            "abstracts_file": f"{folder}/{venue}-{year}-abstracts.json" if has_sidecar else None,
+            **site,
+            "file": f"{data}/{venue}-{year}-orals-posters.json",
+            "abstracts_file": f"{data}/{venue}-{year}-abstracts.json" if has_sidecar else None,
         }
     return {}
 
@@ -203,7 +214,7 @@ class Edition(_Model):
         if not isinstance(given, dict) or not isinstance(given.get("sources"), list):
             return given
         sources = [
-            {**_defaults(source.get("kind"), given), **source} if isinstance(source, dict) else source
+            {**_defaults(source, given), **source} if isinstance(source, dict) else source
             for source in given["sources"]
         ]
         return {**given, "sources": sources}
@@ -306,10 +317,13 @@ def load_editions(file: Path) -> Editions:
         mark = getattr(error, "problem_mark", None)
         line = f" at line {mark.line + 1}" if mark else ""
         raise EditionsError(f"{file}: not valid YAML{line}: {problem}.") from None
+    origins: list[int] = []
     try:
+        given, origins = with_venues(given)
         editions = Editions.model_validate(given)
     except ValidationError as error:
-        mistakes = [_explain(given, mistake) for mistake in error.errors()]
+        # A venue's mistake is the same in each of its years.
+        mistakes = list(dict.fromkeys(_explain(given, origins, mistake) for mistake in error.errors()))
         more = [f"and {len(mistakes) - _LISTED} more mistakes"] if len(mistakes) > _LISTED else []
         raise EditionsError(f"{file}: {'; '.join(mistakes[:_LISTED] + more)}.") from None
     return editions.model_copy(
@@ -332,14 +346,26 @@ def _kind_of(edition: Any, number: int) -> Any:
     return source.get("kind") if isinstance(source, dict) else None
 
 
-def _explain(given: Any, mistake: Any) -> str:
-    """One mistake as 'edition X, field Y: what is wrong', from pydantic's location and message."""
+def _explain(given: Any, origins: list[int], mistake: Any) -> str:
+    """One mistake as 'edition X, field Y: what is wrong', from pydantic's location and message.
+
+    `origins` tells for the last editions which entry of `venues` each came of; a mistake in them is that entry's.
+    """
     place = list(mistake["loc"])
     words = []
+    if place[:1] == ["venues"] and len(place) > 1:
+        item = given["venues"][place[1]]
+        name = item.get("venue") if isinstance(item, dict) else None
+        words.append(f"venue {name!r} (number {place[1] + 1})" if name else f"venue number {place[1] + 1}")
+        place = place[2:]
     if place[:1] == ["editions"] and len(place) > 1:
         item = given["editions"][place[1]]
         name = item.get("id") if isinstance(item, dict) else None
-        words.append(f"edition {name!r}" if name else f"edition number {place[1] + 1}")
+        made = place[1] - (len(given["editions"]) - len(origins))
+        if made >= 0:
+            words.append(f"venue {item['venue']!r} (number {origins[made] + 1})")
+        else:
+            words.append(f"edition {name!r}" if name else f"edition number {place[1] + 1}")
         place = place[2:]
         if place[:1] == ["sources"] and len(place) > 1:
             words.append(f"source number {place[1] + 1}")

@@ -6,7 +6,16 @@ from pathlib import Path
 import click
 import pytest
 
-from pipelines.config.editions import EditionsError, FilesSource, HuggingFaceSource, SampleSource, load_editions
+from pipelines.config.editions import (
+    ConferenceSiteSource,
+    EditionsError,
+    FilesSource,
+    HuggingFaceSource,
+    OpenReviewSource,
+    PaperCopilotSource,
+    SampleSource,
+    load_editions,
+)
 from pipelines.config.settings import PROJECT_DIR
 from pipelines.stage.contracts import HUB_DATASET
 
@@ -29,6 +38,18 @@ editions:
     sources: [{{kind: sample}}, {{kind: sample, imitates: openreview}}]
 """
 FILES = EDITION.replace("kind: hugging_face\n        dataset: someone/test-2026", "kind: files")
+VENUE = (
+    EDITION
+    + """\
+venues:
+  - venue: OTHER
+    years: [2026, 2024]
+    venue_id: OTHER.cc/{year}/Conference
+    sources:
+      - {kind: openreview, name: withdrawn, submissions: "OTHER.cc/{year}/Conference/-/Withdrawn"}
+      - kind: paper_copilot
+"""
+)
 NO_SOURCES = EDITION.split("    sources:")[0]
 
 
@@ -159,6 +180,47 @@ MISTAKES = {
     "not UTF-8": (b"editions: [\xff]\n", ["not valid YAML", "utf-8"]),
     "too deep": ("editions: " + "[" * 20_000, ["not valid YAML"]),
     "within itself": ("editions: &all [*all]\n", ["not valid YAML"]),
+    "unknown field of a venue": (VENUE + "    yaers: [1]\n", ["venue 'OTHER' (number 1)", "'yaers'", "spelling"]),
+    "venue without a name": (VENUE.replace("  - venue: OTHER\n    years", "  - years"), ["venue number 1", "'venue'"]),
+    "venue with a blank": (
+        VENUE.replace("venue: OTHER", "venue: O T"),
+        ["venue 'O T'", "field 'venue'", "[A-Za-z0-9]"],
+    ),
+    "venue without years": (VENUE.replace("[2026, 2024]", "[]"), ["venue 'OTHER'", "field 'years'", "at least 1"]),
+    "one year and no list": (VENUE.replace("[2026, 2024]", "2026"), ["venue 'OTHER'", "field 'years'", "list", "2026"]),
+    "year of a venue in words": (VENUE.replace("2024]", "next]"), ["venue 'OTHER'", "'years.1'", "integer", "'next'"]),
+    "year of a venue out of range": (VENUE.replace("2024]", "24]"), ["venue 'OTHER'", "'years.1'", "1990", "found 24"]),
+    "year of a venue twice": (VENUE.replace("2024]", "2026]"), ["venue 'OTHER'", "year 2026 is listed twice"]),
+    "venue id of no year": (
+        VENUE.replace("venue_id: OTHER.cc/{year}", "venue_id: O"),
+        ["'OTHER'", "'venue_id'", "{year}"],
+    ),
+    "venue id is a number": (
+        VENUE.replace("OTHER.cc/{year}/Conference\n", "5\n"),
+        ["'OTHER'", "'venue_id'", "found 5"],
+    ),
+    "venue without sources": (VENUE.split("    sources:\n      - {")[0], ["venue 'OTHER'", "'sources'", "required"]),
+    "unknown kind at a venue": (
+        VENUE.replace("kind: paper_copilot", "kind: pigeon"),
+        ["venue 'OTHER' (number 1)", "source number 2", "kind 'pigeon' does not exist", "'paper_copilot'"],
+    ),
+    "unknown field at a venue": (
+        VENUE + "        fiel: x\n",
+        ["venue 'OTHER'", "source number 2", "'fiel'", "spelling"],
+    ),
+    "a venue's source that is a word": (VENUE + "      - sample\n", ["'OTHER'", "source number 3", "'sample'"]),
+    "mistake in an edition above venues": (
+        VENUE.replace("year: 2026", "year: 26"),
+        ["edition 'test-2026'", "field 'year'", "found 26"],
+    ),
+    "year in two entries of a venue": (
+        VENUE + VENUE.partition("venues:\n")[2],
+        ["edition 'other-2024' is listed twice"],
+    ),
+    "a venue that is a word": (EDITION + "venues: [ICLR]\n", ["venue number 1", "found 'ICLR'"]),
+    "venues that are no list": (EDITION + "venues: ICLR\n", ["field 'venues'", "list", "found 'ICLR'"]),
+    "venues within themselves": ("venues: &all [*all]\n", ["not valid YAML"]),
+    "venues beside editions that are no list": ("editions: 5\nvenues: []\n", ["field 'editions'", "list", "found 5"]),
     "two documents": (EDITION + "---\n" + EDITION, ["not valid YAML at line 9"]),
 }
 
@@ -206,6 +268,65 @@ def test_anchors_aliases_and_merge_keys_work(file: Path) -> None:
     assert editions.ids == ["test-2026", "alias-2026", "merged-2026"]
     assert editions["alias-2026"].sources == editions["test-2026"].sources
     assert (editions["merged-2026"].year, editions["merged-2026"].venue) == (2027, "TEST")
+
+
+def test_a_venue_stands_for_one_edition_a_year(file: Path) -> None:
+    file.write_text(VENUE)
+    editions = load_editions(file)
+    assert editions.ids == ["test-2026", "other-2026", "other-2024"]
+    for year in (2026, 2024):
+        edition = editions[f"other-{year}"]
+        assert (edition.venue, edition.year, edition.venue_id) == ("OTHER", year, f"OTHER.cc/{year}/Conference")
+        withdrawn, archive = edition.sources
+        assert isinstance(withdrawn, OpenReviewSource)
+        assert withdrawn.submissions == f"OTHER.cc/{year}/Conference/-/Withdrawn"
+        assert isinstance(archive, PaperCopilotSource)
+        assert archive.file == f"venues/other/other{year}.jsonl"
+        assert not edition.active
+
+
+def test_an_edition_that_is_written_out_wins_over_its_venue(file: Path) -> None:
+    file.write_text(VENUE.replace("test-2026", "other-2024"))
+    editions = load_editions(file)
+    assert editions.ids == ["other-2024", "other-2026"]
+    assert editions["other-2024"].venue == "TEST"
+
+
+def test_venues_alone_are_enough_and_a_name_may_begin_with_a_digit(file: Path) -> None:
+    file.write_text(VENUE.removeprefix(EDITION).replace("OTHER", "3DV"))
+    assert load_editions(file).ids == ["3dv-2026", "3dv-2024"]
+
+
+def test_a_mistake_of_a_venue_is_said_once_and_not_for_each_year(file: Path) -> None:
+    assert mistake(file, VENUE.replace("kind: paper_copilot", "kind: pigeon")).count("pigeon") == 1
+
+
+def test_what_upstreams_call_a_venue(file: Path) -> None:
+    site = "      - kind: conference_site\n"
+    file.write_text(VENUE.removeprefix(EDITION).replace("OTHER", "NeurIPS") + site)
+    _, archive, listed = load_editions(file)["neurips-2024"].sources
+    assert isinstance(archive, PaperCopilotSource)
+    assert archive.file == "venues/nips/nips2024.jsonl"
+    assert isinstance(listed, ConferenceSiteSource)
+    assert (listed.base_url, listed.file) == (
+        "https://neurips.cc",
+        "static/virtual/data/neurips-2024-orals-posters.json",
+    )
+
+
+@pytest.mark.parametrize(
+    ("api", "host", "invitation"), [("v1", "api", "Blind_Submission"), ("v2", "api2", "Submission")]
+)
+def test_the_address_and_the_invitation_follow_the_api_that_is_given(
+    file: Path, api: str, host: str, invitation: str
+) -> None:
+    file.write_text(
+        EDITION.replace("kind: hugging_face", f"kind: openreview\n        api: {api}").split("        data")[0]
+    )
+    (source,) = load_editions(file)["test-2026"].sources
+    assert isinstance(source, OpenReviewSource)
+    assert source.base_url == f"https://{host}.openreview.net"
+    assert source.submissions == f"TEST.cc/2026/Conference/-/{invitation}"
 
 
 def path_of(file: Path, given: str) -> str | None:

@@ -24,9 +24,10 @@ EDITIONS = {
 }
 ICLR_YEARS = (2013, 2014, *range(2017, 2027))
 OPENREVIEW, HUB, ARCHIVE, SITE = "openreview", "hugging_face", "paper_copilot", "conference_site"
+BLIND = "Blind_Submission"
 
 # What each edition must have: the venue's group on OpenReview, the invitation of its papers, and its sources in order.
-EXPECTED = {
+EXPECTED: dict[str, tuple[str, str | None, tuple[str, ...]]] = {
     "iclr-2013": ("ICLR.cc/2013/conference", "submission", (OPENREVIEW, ARCHIVE)),
     "iclr-2014": ("ICLR.cc/2014/conference", "submission", (OPENREVIEW, ARCHIVE)),
     "iclr-2017": ("ICLR.cc/2017/conference", "submission", (OPENREVIEW, ARCHIVE)),
@@ -37,11 +38,41 @@ EXPECTED = {
     "iclr-2024": ("ICLR.cc/2024/Conference", "Submission", (OPENREVIEW, ARCHIVE, SITE)),
     "iclr-2025": ("ICLR.cc/2025/Conference", "Submission", (OPENREVIEW, ARCHIVE, SITE)),
     "iclr-2026": ("ICLR.cc/2026/Conference", "Submission", (OPENREVIEW, HUB, ARCHIVE, SITE)),
+    **{
+        f"neurips-{year}": (f"NeurIPS.cc/{year}/Conference", invitation, (OPENREVIEW, ARCHIVE, SITE))
+        for year, invitation in {2021: BLIND, 2022: BLIND, 2023: "Submission", 2024: "Submission"}.items()
+    },
+    "neurips-2025": ("NeurIPS.cc/2025/Conference", "Submission", (OPENREVIEW, HUB, SITE)),
+    **{
+        f"icml-{year}": (f"ICML.cc/{year}/Conference", "Submission", (OPENREVIEW, ARCHIVE, SITE))
+        for year in range(2023, 2026)
+    },
     "colm-2024": ("colmweb.org/COLM/2024/Conference", "Submission", (OPENREVIEW, ARCHIVE)),
     "colm-2025": ("colmweb.org/COLM/2025/Conference", "Submission", (OPENREVIEW, HUB, ARCHIVE)),
-    "corl-2024": ("robot-learning.org/CoRL/2024/Conference", "Submission", (OPENREVIEW, ARCHIVE)),
-    "neurips-2025": ("NeurIPS.cc/2025/Conference", "Submission", (OPENREVIEW, HUB, SITE)),
+    **{
+        f"corl-{year}": (f"robot-learning.org/CoRL/{year}/Conference", invitation, (OPENREVIEW, ARCHIVE))
+        for year, invitation in {2021: BLIND, 2022: BLIND, 2023: BLIND, 2024: "Submission", 2025: "Submission"}.items()
+    },
+    "emnlp-2023": ("EMNLP/2023/Conference", "Submission", (OPENREVIEW, ARCHIVE)),
+    "acmmm-2024": ("acmmm.org/ACMMM/2024/Conference", "Submission", (OPENREVIEW, ARCHIVE)),
+    "www-2024": ("ACM.org/TheWebConf/2024/Conference", "Submission", (OPENREVIEW, ARCHIVE)),
+    "aistats-2025": ("aistats.org/AISTATS/2025/Conference", "Submission", (OPENREVIEW, ARCHIVE)),
+    "aistats-2026": ("aistats.org/AISTATS/2026/Conference", None, (ARCHIVE,)),
+    **{f"www-{year}": (f"ACM.org/TheWebConf/{year}/Conference", None, (ARCHIVE,)) for year in (2025, 2026)},
+    **{
+        f"alt-{year}": (f"algorithmiclearningtheory.org/ALT/{year}/Conference", None, (ARCHIVE,))
+        for year in (2025, 2026)
+    },
+    **{f"3dv-{year}": (f"3DV/{year}/Conference", None, (ARCHIVE,)) for year in (2025, 2026)},
+    **{f"ai4x-{year}": (f"AI4X.cc/{year}/Conference", None, (ARCHIVE,)) for year in (2025, 2026)},
 }
+# What was withdrawn or rejected at the desk has an invitation of its own in version 1 of the API.
+WITHDRAWN = {f"iclr-{year}" for year in range(2018, 2024)} | {"neurips-2021", "neurips-2022"}
+WITHDRAWN |= {f"corl-{year}" for year in range(2021, 2024)}
+DESK_REJECTED = WITHDRAWN - {"iclr-2018", "iclr-2019"}
+# Venues that were on the second API in the course of 2023.
+EARLY = {"neurips-2023", "icml-2023", "emnlp-2023"}
+WITHOUT_SCALE = {"COLM", "EMNLP", "ACMMM", "WWW", "AISTATS", "ALT", "3DV", "AI4X"}
 STATUSES = {"under_review", "accepted", "rejected", "withdrawn", "desk_rejected", "workshop"}
 FIGURES = {
     "submission_count",
@@ -91,12 +122,11 @@ def test_an_edition_has_the_sources_of_its_year(edition_id: str) -> None:
     assert edition.venue_id == venue_id
     assert tuple(dict.fromkeys(source.kind for source in edition.sources)) == kinds
     notes = {source.name: source for source in edition.sources if isinstance(source, OpenReviewSource)}
-    assert notes["openreview"].submissions == f"{venue_id}/-/{invitation}"
-    # What was withdrawn or rejected at the desk has an invitation of its own in version 1 of the API.
+    if invitation:
+        assert notes["openreview"].submissions == f"{venue_id}/-/{invitation}"
     asides = {name: source.submissions for name, source in notes.items() if name != "openreview"}
-    has_asides = edition.venue == "ICLR" and 2018 <= edition.year <= 2023
-    assert ("openreview_withdrawn" in asides) == has_asides
-    assert ("openreview_desk_rejected" in asides) == (has_asides and edition.year >= 2020)
+    assert ("openreview_withdrawn" in asides) == (edition_id in WITHDRAWN)
+    assert ("openreview_desk_rejected" in asides) == (edition_id in DESK_REJECTED)
     assert all(submissions.startswith(f"{venue_id}/-/") for submissions in asides.values())
 
 
@@ -105,11 +135,11 @@ def test_a_source_has_the_address_of_its_venue_and_year(edition: Edition) -> Non
     stem = f"{edition.venue.lower()}-{edition.year}"
     for source in edition.sources:
         if isinstance(source, OpenReviewSource):
-            # ICLR moved to the second API for 2024, the other venues here have been on it in all their years.
-            api = "v1" if edition.year < 2024 else "v2"
+            api = "v1" if edition.year < 2024 and edition.id not in EARLY else "v2"
             assert (source.api, source.base_url) == (api, f"https://api{'2' * (api == 'v2')}.openreview.net")
         elif isinstance(source, PaperCopilotSource):
-            assert source.file == f"venues/{edition.venue.lower()}/{stem.replace('-', '')}.jsonl"
+            folder = "nips" if edition.venue == "NeurIPS" else edition.venue.lower()
+            assert source.file == f"venues/{folder}/{folder}{edition.year}.jsonl"
             assert source.base_url == "https://raw.githubusercontent.com/papercopilot/openreview/main"
         elif isinstance(source, ConferenceSiteSource):
             assert source.base_url == f"https://{edition.venue.lower()}.cc"
@@ -131,8 +161,18 @@ def test_every_kind_of_source_can_be_fetched() -> None:
 
 def test_a_years_ratings_have_one_scale() -> None:
     scales = seed("rating_scales")
-    # No scale could be cited for COLM and CoRL; ICLR 2013 and 2014 had no ratings.
-    without = {"colm-2024", "colm-2025", "corl-2024", "iclr-2013", "iclr-2014"}
+    # No form that could be cited was found (docs/editions.md), or there were no ratings.
+    without = {
+        "iclr-2013",
+        "iclr-2014",
+        "neurips-2021",
+        "neurips-2023",
+        "icml-2023",
+        "icml-2024",
+        "corl-2024",
+        "corl-2025",
+    }
+    without |= {edition.id for edition in EDITIONS.values() if edition.venue in WITHOUT_SCALE}
 
     for edition in EDITIONS.values():
         found = [
@@ -144,7 +184,29 @@ def test_a_years_ratings_have_one_scale() -> None:
     for row in scales:
         ratings = [int(rating) for rating in row["allowed_ratings"].split(" ")]
         assert ratings == sorted(set(ratings))
-        assert row["score_field"] in {"rating", "recommendation"}
+        assert row["score_field"] in {"rating", "recommendation", "overall_recommendation"}
+
+
+def test_a_scale_says_where_it_can_be_read_and_belongs_to_an_edition() -> None:
+    venues = {edition.venue for edition in EDITIONS.values()}
+
+    for row in seed("rating_scales"):
+        assert len(row["source"]) > 20
+        assert row["venue"] in venues
+        assert row["first_year"] <= row["last_year"]
+
+
+def test_the_docs_name_every_edition_without_a_scale() -> None:
+    scales = seed("rating_scales")
+    page = (PROJECT_DIR / "docs" / "editions.md").read_text(encoding="utf-8")
+    said = page.partition("## Rating scales")[2].partition("\n## ")[0]
+
+    for edition in EDITIONS.values():
+        if not any(
+            row["venue"] == edition.venue and int(row["first_year"]) <= edition.year <= int(row["last_year"])
+            for row in scales
+        ):
+            assert re.search(rf"\b{edition.venue}\b[^,;.\n]*\b{edition.year}\b", said), edition.id
 
 
 # Venue labels
@@ -183,8 +245,10 @@ def test_published_figures_are_bands_of_known_figures_of_real_editions() -> None
 def test_every_decided_iclr_on_openreview_has_figures_to_compare_with() -> None:
     figures = Counter(row["edition_id"] for row in seed("published_figures"))
 
-    assert set(figures) == {f"iclr-{year}" for year in range(2017, 2027)}
-    assert all({"submission_count", "accepted_count"} <= _figures_of(edition_id) for edition_id in figures)
+    assert set(figures) == {f"iclr-{year}" for year in ICLR_YEARS}
+    # 2014 shows no decisions.
+    assert all("submission_count" in _figures_of(edition_id) for edition_id in figures)
+    assert all("accepted_count" in _figures_of(edition_id) for edition_id in figures if edition_id != "iclr-2014")
 
 
 def _figures_of(edition_id: str) -> set[str]:
