@@ -16,7 +16,7 @@ $(SETUP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	DO_NOT_TRACK=1 $(BIN)/dbt parse --quiet --project-dir dbt_project --profiles-dir dbt_project
+	DO_NOT_TRACK=1 $(BIN)/dbt parse --quiet --project-dir $(CURDIR)/dbt_project --profiles-dir dbt_project
 	@touch $@
 
 run: $(SETUP) ## materialise an edition and show the release (EDITION=sample)

@@ -21,7 +21,8 @@ def state(project: Path) -> Literal["missing", "unusable", "outdated", "current"
 
     It is unusable where a parse was cut short and left half a file, where another dbt wrote it, and where it names
     another folder: seeds are read from the folder that the manifest names, so a copied project would read its
-    original's. It is outdated where a file of the project is newer.
+    original's, and one that `dbt parse` was given by a relative path would find none. It is outdated where a file of
+    the project is newer.
     """
     manifest = path(project)
     if not manifest.exists():
@@ -29,8 +30,9 @@ def state(project: Path) -> Literal["missing", "unusable", "outdated", "current"
     content = manifest.read_bytes()
     # dbt writes its version among the first keys.
     version = f'"dbt_version": "{metadata.version("dbt-core")}"'.encode()
-    root = f'"root_path": {json.dumps(str(project))}'.encode()
-    if version not in content[:1000] or root not in content or not content.rstrip().endswith(b"}"):
+    ours, any_root = f'"root_path": {json.dumps(str(project))}'.encode(), b'"root_path": "'
+    is_ours = 0 < content.count(ours) == content.count(any_root)
+    if version not in content[:1000] or not is_ours or not content.rstrip().endswith(b"}"):
         return "unusable"
     return "outdated" if manifest.stat().st_mtime < newest_source(project) else "current"
 
