@@ -72,6 +72,8 @@ class _Session(requests.Session):
     """Redirects as requests follows them, in what it lets a subclass decide: what is read, and what is sent on."""
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
+        if resp.request.method != "GET":
+            return None  # what it carries is meant for its address alone
         target = super().get_redirect_target(resp)
         if target is not None:
             resp.close()  # requests would read the body before it goes on, and a body may have no end

@@ -100,7 +100,7 @@ def test_a_refusal_is_not_tried_again() -> None:
 def test_a_silent_receiver_is_given_up() -> None:
     with Webhook((200, {}, 60)) as webhook:
         said = told(webhook.url, timeout=0.2)
-    assert said.endswith("could not be told: the webhook at 127.0.0.1: no answer within 0.2 s.")
+    assert said.endswith("could not be told: the webhook at 127.0.0.1: no answer within 0.2 seconds.")
     assert len(webhook.received) == ATTEMPTS
 
 
