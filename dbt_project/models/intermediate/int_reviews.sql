@@ -75,3 +75,5 @@ final as (
 )
 
 select * from final
+-- In source order, which the mart keeps: threads meet the rows of a join in another order each time.
+order by edition_id, snapshot_id, row_number, item_number
