@@ -54,6 +54,33 @@ def has_row_number(names: Sequence[Column]) -> bool:
     return any(found.casefold() == ROW_NUMBER_COLUMN for _, found, _ in names)
 
 
+def pyarrow_types(path: Path, leaves: Collection[str], connection: duckdb.DuckDBPyConnection) -> dict[str, str] | None:
+    """The types that DuckDB gives to columns, and to fields of lists of structs, as pyarrow reads them.
+
+    pyarrow reads single leaves of structs, where DuckDB would decompress the texts beside them. But it also restores
+    types that are in no Parquet file (arrays of one length, durations), and some that DuckDB does not take from it; in
+    that case the answer is None. That error ends a transaction, so `connection` has none.
+    """
+    import pyarrow.parquet
+
+    columns = {leaf.split(".")[0] for leaf in leaves}
+    with pyarrow.parquet.ParquetFile(path) as file:
+        schema = pyarrow.schema([field for field in file.schema_arrow if field.name in columns])
+    try:
+        connection.register("of_pyarrow", schema.empty_table())
+        relation = connection.sql("from of_pyarrow")
+        found: dict[str, str] = {}
+        for name, kind in zip(relation.columns, relation.types, strict=True):
+            found[name] = str(kind)
+            item: Any = kind.children[0][1] if kind.id == "list" else None
+            if item is not None and item.id == "struct":
+                found |= {f"{name}.{field}": str(of_field) for field, of_field in item.children}
+    except duckdb.NotImplementedException:
+        return None
+    connection.unregister("of_pyarrow")
+    return {leaf: found[leaf] for leaf in leaves if leaf in found}
+
+
 def quoted(name: str) -> str:
     """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

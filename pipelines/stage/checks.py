@@ -12,12 +12,12 @@ from typing import Any
 
 import duckdb
 
-from pipelines.formats.parquet import names_in, rows_of
+from pipelines.formats.parquet import names_in, pyarrow_types, rows_of
 from pipelines.formats.records import MAX_BYTES, read_records
 from pipelines.land.landing import Snapshot
 from pipelines.stage.contracts import Contract, ContractError, JsonContract
 from pipelines.stage.kinds import Kind, Reading, list_of, read, reason
-from pipelines.warehouse import Warehouse, sql_string
+from pipelines.warehouse import Warehouse, first_line, sql_string
 
 _ADVICE = "If the upstream changed its schema, change the contract in contracts.py."
 
@@ -29,7 +29,7 @@ class CheckedFile:
     `relation` gives the file's rows with their `file_row_number`. Of it, `projection` selects the contract's columns in
     their types, and `json_projection` the same with its numbers as JSON, as they stand; a file whose numbers all fit
     the types `is_plain`. `row_projection` selects what the table of rows holds, and why the row cannot be read; it
-    needs no other columns and fields than `row_types` names, with their stored types.
+    needs no other columns and fields than `row_types` names, with their stored types, which pyarrow may see as well.
     """
 
     path: Path
@@ -39,6 +39,7 @@ class CheckedFile:
     is_plain: bool
     row_projection: str
     row_types: dict[str, str]
+    suits_pyarrow: bool
     unknown: list[str]
 
 
@@ -85,6 +86,7 @@ def _check_file(
     rows = [column for column in columns if column.name in contract.rows or column.problems()]
     selected = [by_name[name].row() for name in contract.rows]
     selected.append(f"coalesce({', '.join([*problems, 'null::varchar'])}) as problem")
+    row_types = {leaf: kind for column in rows for leaf, kind in column.row_types().items()}
     return CheckedFile(
         path,
         relation=rows_of(path, names, contract.columns),
@@ -92,10 +94,20 @@ def _check_file(
         json_projection=", ".join(column.wide(as_json=True) for column in columns),
         is_plain=all(column.is_plain for column in columns),
         row_projection=", ".join(selected),
-        row_types={leaf: kind for column in rows for leaf, kind in column.row_types().items()},
+        row_types=row_types,
+        suits_pyarrow=_suits_pyarrow(path, row_types, connection),
         unknown=[name for name in given if name not in contract.columns]
         + [f"{column.name}.{name}" for column in columns for name in column.unknown],
     )
+
+
+def _suits_pyarrow(path: Path, types: Mapping[str, str], connection: duckdb.DuckDBPyConnection) -> bool:
+    import pyarrow
+
+    try:
+        return pyarrow_types(path, types, connection) == types
+    except (pyarrow.ArrowException, OSError) as error:
+        raise ContractError(f"{path}: is a damaged Parquet file: {first_line(error)}") from None
 
 
 class _Column:

@@ -129,8 +129,8 @@ def _score(value: str, stored: Any, is_sound: bool) -> Reading | None:
         text = f"{value}::varchar"
     elif stored.id in _FLOATS:
         # 6.0 is a 6 in a column that has a gap or a half elsewhere; NaN is how such columns say "none".
-        text = f"case when not isnan({value}) then regexp_replace({value}::varchar, '\\.0$', '') end"
-        given = f"case when isfinite({value}) then {given} when not isnan({value}) then to_json({value}::varchar) end"
+        text = f"case when {_is_number(value)} then regexp_replace({value}::varchar, '\\.0$', '') end"
+        given = f"case when isfinite({value}) then {given} when {_is_number(value)} then to_json({value}::varchar) end"
     elif stored.id == "decimal":
         text = f"regexp_replace(regexp_replace({value}::varchar, '(\\.\\d*?)0+$', '\\1'), '\\.$', '')"
     elif stored.id in _TEXTS:
@@ -151,8 +151,8 @@ def _whole_number(value: str, stored: Any, is_sound: bool) -> Reading | None:
         number = f"try_cast({value} as bigint)"
     elif stored.id in _FLOATS:
         number = f"case when {value} = trunc({value}) then try_cast({value} as bigint) end"
-        is_there = f"not isnan({value})"
-        given = f"case when isfinite({value}) then {given} when not isnan({value}) then to_json({value}::varchar) end"
+        is_there = _is_number(value)
+        given = f"case when isfinite({value}) then {given} when {_is_number(value)} then to_json({value}::varchar) end"
     elif stored.id == "decimal":
         number = f"case when {value} = trunc({value}) then try_cast({value} as bigint) end"
     elif stored.id in _TEXTS:
@@ -165,6 +165,11 @@ def _whole_number(value: str, stored: Any, is_sound: bool) -> Reading | None:
     else:
         return None
     return Reading(number, number, given, f"({is_there}) and ({number}) is null", shown)
+
+
+def _is_number(value: str) -> str:
+    """Not NaN. DuckDB 2.0 takes `isnan(x)` for false, by a file's statistics, where other numbers are in the column."""
+    return f"{value}::varchar != 'nan'"
 
 
 def _as(value: str, stored: Any, kind: str) -> str:

@@ -9,14 +9,12 @@ BIGINT as long as every staged file's numbers fit that; once one does not, they 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import duckdb
 
 from pipelines.land.landing import Snapshot
 from pipelines.stage.checks import CheckedFile
 from pipelines.stage.contracts import Contract, ContractError
-from pipelines.stage.kinds import list_of
 from pipelines.warehouse import first_line, sql_string
 
 
@@ -65,7 +63,7 @@ def insert_file(connection: duckdb.DuckDBPyConnection, file: StagedFile) -> None
         ],
     )  # fmt: skip
     try:
-        if _sees_the_same(connection, checked):
+        if checked.suits_pyarrow:
             for offset in _narrow_batches(connection, checked):
                 _insert_rows(
                     connection, file, "(select row_number() over () - 1 as file_row_number, * from narrow)", offset
@@ -89,25 +87,6 @@ def _insert_rows(connection: duckdb.DuckDBPyConnection, file: StagedFile, relati
     )
 
 
-def _sees_the_same(connection: duckdb.DuckDBPyConnection, checked: CheckedFile) -> bool:
-    """Whether pyarrow gives DuckDB the types that DuckDB finds itself, by which the file was checked.
-
-    pyarrow reads single leaves of structs, where DuckDB would decompress the texts beside them. But it also restores
-    types that are in no Parquet file (arrays of one length, durations), and some that DuckDB does not take from it.
-    """
-    import pyarrow.parquet
-
-    with pyarrow.parquet.ParquetFile(checked.path) as parquet:
-        wanted = [field for field in parquet.schema_arrow if field.name in _columns(checked)]
-    connection.register("narrow", pyarrow.schema(wanted).empty_table())
-    try:
-        return _leaf_types(connection.sql("from narrow"), checked) == checked.row_types
-    except duckdb.NotImplementedException:
-        return False
-    finally:
-        connection.unregister("narrow")
-
-
 def _narrow_batches(connection: duckdb.DuckDBPyConnection, checked: CheckedFile) -> Iterator[int]:
     """Register the file's narrow columns as `narrow`, some thousand rows at a time; gives each batch's first place."""
     import pyarrow.parquet
@@ -124,26 +103,10 @@ def _narrow_batches(connection: duckdb.DuckDBPyConnection, checked: CheckedFile)
             offset += batch.num_rows
 
 
-def _columns(checked: CheckedFile) -> set[str]:
-    return {leaf.split(".")[0] for leaf in checked.row_types}
-
-
 def _is_narrow(leaf: str, checked: CheckedFile) -> bool:
     """Whether a Parquet leaf such as `title`, `authors.list.element` or `reviews.list.element.rating` is narrow."""
     column, _, rest = leaf.partition(".")
     return column in checked.row_types or f"{column}.{rest.rpartition('.')[2]}" in checked.row_types
-
-
-def _leaf_types(relation: duckdb.DuckDBPyRelation, checked: CheckedFile) -> dict[str, str]:
-    """The types of what `row_types` names, in another reading of the file."""
-    found: dict[str, str] = {}
-    for name, kind in zip(relation.columns, relation.types, strict=True):
-        listed: Any = list_of(name, kind)
-        if listed and listed[1].id == "struct" and kind.id == "list":
-            found |= {f"{name}.{field}": str(of_field) for field, of_field in listed[1].children}
-        else:
-            found[name] = str(kind)
-    return {leaf: found[leaf] for leaf in checked.row_types if leaf in found}
 
 
 def replace_view(connection: duckdb.DuckDBPyConnection, contract: Contract) -> None:

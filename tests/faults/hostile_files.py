@@ -470,7 +470,6 @@ def hub_files(chance: random.Random, ids: Ids) -> Iterator[Hostile]:
         yield whole(
             f"column {reserved}",
             lambda rows, r=reserved: written([row | {r: 7} for row in rows], schema_with(**{r: pa.int64()})),
-            is_sound=False,
         )
     yield whole(
         "twins in other case",

@@ -275,6 +275,20 @@ def test_a_feed_that_ships_less_than_it_counts(tmp_path: Path) -> None:
         events(tmp_path, feed({"id": 1}, {"id": 2}, count=2891))
 
 
+def test_a_number_of_five_thousand_digits_costs_no_feed(tmp_path: Path) -> None:
+    digits = b"7" * 5_000
+    body = b'{"count": 2, "results": [{"id": ' + digits + b', "n": -' + digits + b'}, {"id": 2}]}'
+
+    first, second = events(tmp_path, body)
+
+    assert (first["id"], first["n"], second["id"]) == (digits.decode(), "-" + digits.decode(), 2)
+
+
+def test_a_count_that_is_no_number_of_events_is_said_in_few_words(tmp_path: Path) -> None:
+    with pytest.raises(RecordsError, match=r'says that it has "?7{38,40} events but ships 1; it is not complete\.$'):
+        events(tmp_path, b'{"count": ' + b"7" * 5_000 + b', "results": [{"id": 1}]}')
+
+
 @pytest.mark.parametrize("body", [b"", b"<html>", [], {}, {"count": 0}, {"count": 1, "results": None}])
 def test_what_is_no_feed(tmp_path: Path, body: Any) -> None:
     with pytest.raises(RecordsError, match=r"0\.json (is not JSON|has no list 'results')"):

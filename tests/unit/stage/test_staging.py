@@ -1,5 +1,6 @@
 """`pipelines/stage/staging.py`: what stands in schema `raw` after real files were landed and staged."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -400,6 +401,55 @@ def test_an_altered_snapshot_is_not_staged(warehouse: Warehouse, land: Land, edi
     with pytest.raises(LandingError, match="is not the file that landed"):
         stage(edition, editions_of(edition), warehouse=warehouse, log=pytest.fail)
     assert not warehouse.working_database.exists()
+
+
+def test_a_raised_limit_brings_back_what_was_too_long(warehouse: Warehouse, tmp_path: Path, land: Land) -> None:
+    lines = [
+        {"id": f"paper{number:05d}", "title": "t" * length, "status": "Poster"} for number, length in ((1, 9), (2, 900))
+    ]
+    (tmp_path / "papers.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    edition = files_edition("unused", sources=[{"kind": "paper_copilot", "path": str(tmp_path / "papers.jsonl")}])
+    land(edition)
+
+    def staged(max_batch_bytes: int) -> tuple[bool, list[bool], str]:
+        limited = Warehouse(replace(warehouse.settings, max_batch_bytes=max_batch_bytes))
+        has_changed = stage(edition, editions_of(edition), warehouse=limited, log=print).has_changed
+        sound = raw(warehouse, "select problem is null from raw.json_records order by row_number")
+        with warehouse.connect(warehouse.working_database, read_only=True) as connection:
+            return has_changed, [is_sound for (is_sound,) in sound], raw_schema.staged_fingerprint(connection)
+
+    has_changed, sound, first = staged(500)
+    assert (has_changed, sound) == (True, [True, False])
+    assert staged(500) == (False, sound, first)
+    has_changed, sound, second = staged(5_000)
+    assert (has_changed, sound) == (True, [True, True])
+    assert second != first
+    # The limit no longer matters.
+    assert staged(50_000) == (False, sound, second)
+
+
+def test_snapshots_are_numbered_as_they_were_pulled(warehouse: Warehouse, land: Land, tmp_path: Path) -> None:
+    paths = {name: write_hub_file(tmp_path / f"{name}.parquet", [hub_row(number)]) for number, name in enumerate("abc")}
+    sources = [{"kind": "files", "name": name, "path": str(path)} for name, path in paths.items()]
+    edition = files_edition("unused", sources=sources)
+
+    def pull(name: str) -> None:
+        land(edition.model_copy(update={"sources": [source for source in edition.sources if source.name == name]}))
+
+    def numbers() -> Rows:
+        stage(edition, editions_of(edition), warehouse=warehouse, log=print)
+        return raw(warehouse, "select source, landed_number from raw.snapshots order by landed_number")
+
+    for name in "cab":
+        pull(name)
+    assert numbers() == [("c", 1), ("a", 2), ("b", 3)]
+    write_hub_file(paths["c"], [hub_row(9)])
+    pull("c")
+    assert numbers() == [("a", 1), ("b", 2), ("c", 3)]
+    # A pull that shows nothing new changes nothing.
+    pull("a")
+    assert not stage(edition, editions_of(edition), warehouse=warehouse, log=print).has_changed
+    assert columns(warehouse, "snapshots")[-1] == "landed_number"
 
 
 # --- what others ask --------------------------------------------------------------------------------------------------
