@@ -412,7 +412,7 @@ def test_a_raised_limit_brings_back_what_was_too_long(warehouse: Warehouse, tmp_
     land(edition)
 
     def staged(max_batch_bytes: int) -> tuple[bool, list[bool], str]:
-        limited = Warehouse(replace(warehouse.settings, max_batch_bytes=max_batch_bytes))
+        limited = Warehouse(warehouse.settings.model_copy(update={"max_batch_bytes": max_batch_bytes}))
         has_changed = stage(edition, editions_of(edition), warehouse=limited, log=print).has_changed
         sound = raw(warehouse, "select problem is null from raw.json_records order by row_number")
         with warehouse.connect(warehouse.working_database, read_only=True) as connection:
