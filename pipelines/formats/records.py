@@ -73,7 +73,7 @@ def _jsonl(paths: Sequence[Path], max_bytes: int) -> Iterator[Record]:
                     yield _from_text(text)
 
 
-def _without_email_ids(value: dict[str, Any]) -> bool:
+def without_email_ids(value: dict[str, Any]) -> bool:
     """Empty the ids that are e-mail addresses, in their places; says whether there were any.
 
     Such ids go nowhere outside landing. A name or a text that holds an address is another matter.
@@ -119,7 +119,7 @@ def _from_text(text: str) -> Record:
         return Record(_mended(text), "the line is not a JSON object")
     if _is_deep(value):
         return Record(_mended(text), _TOO_DEEP)
-    has_emails = "@" in text and _without_email_ids(value)
+    has_emails = "@" in text and without_email_ids(value)
     is_unsafe = _UNSAFE_ESCAPE.search(text) or _UNSAFE.search(text) or _UNUSUAL.search(text)
     # A text that is as it should be stays as it stands, spelling of numbers included.
     return _record(value) if has_emails or has_twins or is_unsafe else Record(text)
@@ -175,7 +175,7 @@ def _record(value: Any, problem: str | None = None) -> Record:
     if isinstance(value, dict | list) and _is_deep(value):
         return Record(_dump(_cut(value, MAX_DEPTH)), problem or _TOO_DEEP)
     if isinstance(value, dict):
-        _without_email_ids(value)
+        without_email_ids(value)
     text = _dump(value)
     # Halves of pairs are written as they are, NUL as an escape; behind another backslash it is the spelled-out escape.
     is_mended = _SURROGATE.search(text) is not None or "\\u0000" in text

@@ -16,7 +16,7 @@ from pipelines.sources import FETCHERS
 from pipelines.stage import staging
 from pipelines.warehouse import Warehouse
 from tests.hub_files import editions_of, files_edition, hub_row, write_hub_file
-from tests.unit.test_releases import PASSED, make_marts
+from tests.unit.publish.test_releases import PASSED, make_marts
 
 EDITION = "test-2026"
 

@@ -14,7 +14,7 @@ import pytest
 
 from pipelines.config.editions import OpenReviewSource
 from pipelines.config.settings import Settings
-from pipelines.formats.records import _without_email_ids, read_records
+from pipelines.formats.records import read_records, without_email_ids
 from pipelines.sources import http, openreview
 from pipelines.sources.fetched import Fetched, LandingError, SourceSkipped
 from pipelines.sources.openreview.crawl import Crawl
@@ -140,7 +140,7 @@ def shows_all(puller: Puller, server: OpenReviewServer) -> bool:
     """The landed notes are the server's, field by field, and every paper is in the newest page that has it."""
     shown = copy.deepcopy(server.notes)
     for note in shown.values():
-        _without_email_ids(note)  # which `read_records` leaves out, as its own tests show
+        without_email_ids(note)  # which `read_records` leaves out, as its own tests show
     assert records(puller.previous) == shown
     return True
 

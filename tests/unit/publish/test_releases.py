@@ -1,6 +1,7 @@
 """`pipelines/releases.py`, on small marts made by hand: nothing here needs dbt, Dagster or Great Expectations."""
 
 import html
+import json
 import os
 import re
 import shutil
@@ -929,8 +930,20 @@ def test_prune_command(
     assert releases.release_ids(warehouse) == [second]
 
 
+def test_the_command_says_what_changed(publish: Publish, command: Command) -> None:
+    publish(FIRST)
+    publish(SECOND)
+    code, out, _ = command("diff")
+    assert code == 0
+    assert "\nreviews: " in out
+    assert "\nauthors: " in out
+    code, out, _ = command("diff", "current", "current", "--format", "json")
+    assert {mart["changed"] for mart in json.loads(out)["marts"]} == {0}
+    code, _, said = command("diff", "previous", "nonsense")
+    assert code == 1
+    assert "There is no release 'nonsense'" in said
+
+
 def test_a_command_needs_a_verb(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main([])
-    assert caught.value.code == 2
+    assert main([]) == 2
     assert "list" in capsys.readouterr().err
