@@ -12,7 +12,7 @@ from pipelines.publish import candidate as candidates
 from tests.faults.small import Small
 from tests.faults.state import State, nothing_lost
 from tests.faults.tally import Tally
-from tests.unit.test_releases import _IsDatetime
+from tests.unit.publish.test_releases import IsDatetime
 
 pytestmark = pytest.mark.faults("clock")
 
@@ -35,7 +35,7 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
     """What `releases` takes for the time; it stands still until it is set again."""
 
     def set_to(said: datetime) -> None:
-        class Clock(metaclass=_IsDatetime):
+        class Clock(metaclass=IsDatetime):
             strptime = datetime.strptime
 
             @staticmethod

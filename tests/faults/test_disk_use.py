@@ -20,7 +20,7 @@ from pipelines.operate.maintenance import disk_use, maintain
 from pipelines.warehouse import Warehouse
 from tests.conftest import Land
 from tests.hub_files import VENUE_ID, files_edition, ten_papers, write_hub_file
-from tests.unit.test_releases import PASSED, make_marts
+from tests.unit.publish.test_releases import PASSED, make_marts
 
 pytestmark = [pytest.mark.faults("disk use"), pytest.mark.slow]
 

@@ -33,7 +33,7 @@ SECOND: Ratings = {"test-2025": [4, 8], "test-2026": [6, 6, 10]}
 THIRD: Ratings = {"test-2025": [4, 8], "test-2026": [6, 6, 0]}
 
 
-class _IsDatetime(type):
+class IsDatetime(type):
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, datetime)
 
@@ -43,7 +43,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every look at the clock is a second later than the one before: releases of one test have their own ids."""
     ticks = (datetime(2026, 11, 30, 12, tzinfo=UTC) + timedelta(seconds=second) for second in range(100_000))
 
-    class Clock(metaclass=_IsDatetime):
+    class Clock(metaclass=IsDatetime):
         @staticmethod
         def now(zone: tzinfo) -> datetime:
             return next(ticks)
