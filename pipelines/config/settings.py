@@ -12,12 +12,15 @@ from typing import Annotated, Any
 import click
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
+    ByteSize,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -47,7 +50,9 @@ def without_secrets(text: str) -> str:
 
 # A relative path counts from the current directory, as in a shell.
 _Path = Annotated[Path, AfterValidator(lambda path: path.expanduser().absolute())]
-_Memory = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"(?i)^\d+(\.\d+)?\s*[KMGT]i?B$")]
+_Memory = Annotated[str, StringConstraints(strip_whitespace=True, pattern=r"(?i)^\d+(\.\d+)?\s*([KMGT]i?B|%)$")]
+# `20GB` or a number of bytes; a plain int for everybody else.
+_Bytes = Annotated[int, BeforeValidator(TypeAdapter(ByteSize).validate_python), Field(gt=0)]
 _Secret = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
@@ -85,9 +90,9 @@ class Settings(BaseSettings):
     memory_limit: _Memory = Field("4GB", alias="DUCKDB_MEMORY_LIMIT")
     temp_dir: _Path | None = Field(None, alias="DUCKDB_TEMP_DIR")
     threads: PositiveInt = Field(default_factory=lambda: os.cpu_count() or 2, alias="DUCKDB_THREADS")
-    max_file_bytes: PositiveInt = 20 * 10**9
-    max_unpacked_bytes: PositiveInt = 20 * 10**9
-    max_batch_bytes: PositiveInt = 256 * 10**6
+    max_file_bytes: _Bytes = 20 * 10**9
+    max_unpacked_bytes: _Bytes = 20 * 10**9
+    max_batch_bytes: _Bytes = 256 * 10**6
     rebuild: bool = False
     releases_kept: PositiveInt = 5
     releases_grace_minutes: NonNegativeFloat = 5

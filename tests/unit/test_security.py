@@ -204,7 +204,7 @@ def test_a_file_that_is_too_large_does_not_land(warehouse: Warehouse, tmp_path: 
 
 def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAX_FILE_BYTES", "1000")
-    monkeypatch.setenv("MAX_UNPACKED_BYTES", "2e3")
+    monkeypatch.setenv("MAX_UNPACKED_BYTES", "2kB")
     monkeypatch.setenv("MAX_BATCH_BYTES", "3000")
     settings = Settings()
     assert (settings.max_file_bytes, settings.max_unpacked_bytes, settings.max_batch_bytes) == (1000, 2000, 3000)
