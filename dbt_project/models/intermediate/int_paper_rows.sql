@@ -45,6 +45,12 @@ abstract_lengths as (
 
 ),
 
+snapshots as (
+
+    select * from {{ ref('stg_snapshots') }}
+
+),
+
 decision_ranks as (
 
     select
@@ -54,7 +60,8 @@ decision_ranks as (
 ),
 
 -- Within a source the fuller row wins: more reviews, then more authors, then the longer abstract, then the higher
--- decision (an oral is a poster too), then the earlier row. Between sources, precedence decides.
+-- decision (an oral is a poster too), then the snapshot that is newer or, of one date, landed last, then the earlier
+-- row. Between sources, precedence decides.
 ranked as (
 
     select
@@ -65,7 +72,7 @@ ranked as (
                 partition by paper_id, checked.source, problem is null
                 order by
                     review_count desc, author_count desc, abstract_length desc nulls last, decision_rank nulls last,
-                    checked.snapshot_id, checked.row_number
+                    as_of_at desc nulls last, landed_number desc, checked.row_number
             )
         end as fullness_rank,
         case
@@ -73,12 +80,13 @@ ranked as (
                 partition by paper_id, problem is null
                 order by
                     row_priority, review_count desc, author_count desc, abstract_length desc nulls last,
-                    decision_rank nulls last, checked.snapshot_id, checked.row_number
+                    decision_rank nulls last, as_of_at desc nulls last, landed_number desc, checked.row_number
             )
         end as overall_rank
     from checked
     left join abstract_lengths on {{ same_row('checked', 'abstract_lengths') }}
     left join decision_ranks on checked.decision = decision_ranks.decision
+    left join snapshots on checked.edition_id = snapshots.edition_id and checked.snapshot_id = snapshots.snapshot_id
 
 ),
 

@@ -18,6 +18,7 @@ renamed as (
         dataset_schema as source,
         snapshot_id,
         as_of_at,
+        landed_number,
         row_count
     from snapshots
     where edition_id in (select edition_id from wanted_editions)
