@@ -2,7 +2,8 @@
 
 Here belongs the registry, readable without Great Expectations so that Dagster can declare one asset check per mart
 while loading. What a mart promises is in the module of `suites/` named after it, what marts promise each other in
-`suites/cross_table.py`, the wording of single expectations in `expect.py`, how they are checked in `gate/`.
+`suites/cross_table.py`, the wording and the limits that all marts share in `expect.py`, how they are checked in
+`gate/`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Great Expectations' own expectations, each with the sentence that a person reads when it fails.
 
-Here belongs wording and nothing else; what is expected of a mart belongs in its module. Severity `critical` blocks the
+Here belong the wording and what all marts share: the limits on volume and the mark for findings that an operator may
+accept. What is expected of one mart belongs in its module. Severity `critical` blocks the
 release, `warning` is shown.
 """
 

@@ -13,7 +13,7 @@ from pipelines.assets.staged import staged_asset
 from pipelines.assets.validated import candidate_asset
 from pipelines.config.editions import EditionsError
 from pipelines.config.settings import SettingsError
-from pipelines.operate.acceptance import accept_job
+from pipelines.operate.accept_job import accept_job
 from pipelines.operate.automation import (
     REFRESH,
     daily_schedule,

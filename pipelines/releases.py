@@ -9,7 +9,8 @@ from dotenv import load_dotenv
 
 from pipelines import publish
 from pipelines.config.settings import PROJECT_DIR, Settings
-from pipelines.publish import ReleaseError, comparison, current_id, read_manifest, release_ids
+from pipelines.publish import ReleaseError, current_id, read_manifest, release_ids
+from pipelines.publish.diff import EXAMPLES, compare
 from pipelines.warehouse import Warehouse, WarehouseError
 
 EPILOG = """\b
@@ -76,11 +77,11 @@ def verify(warehouse: Warehouse, release_id: str | None) -> None:
 @click.argument("before", default="previous")
 @click.argument("after", default="current")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--examples", default=comparison.EXAMPLES, show_default=True, help="Rows of each kind to name, a mart.")
+@click.option("--examples", default=EXAMPLES, show_default=True, help="Rows of each kind to name, a mart.")
 @click.pass_obj
 def diff(warehouse: Warehouse, before: str, after: str, form: str, examples: int) -> None:
     """Say what changed between two releases: ids, `current`, or `previous` (the one before the current)."""
-    found = comparison.compare(warehouse, before, after, examples=examples)
+    found = compare(warehouse, before, after, examples=examples)
     print(json.dumps(found.as_dict(), indent=2) if form == "json" else "\n".join(found.as_lines()))
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pipelines.config.editions import Edition, Editions
+from pipelines.stage.column_types import Kind
 from pipelines.stage.contracts import HUB_DATASET
-from pipelines.stage.kinds import Kind
 
 Row = dict[str, Any]
 

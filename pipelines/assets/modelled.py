@@ -19,9 +19,9 @@ from pipelines import publish
 from pipelines.assets import OWNERS
 from pipelines.assets.costs import Cost, as_metadata, measured
 from pipelines.assets.parts import Parts
-from pipelines.config.limits import ended_after
 from pipelines.config.settings import Settings
-from pipelines.model import manifest
+from pipelines.config.time_limits import ended_after
+from pipelines.model import dbt_manifest
 from pipelines.model.dbt_process import TESTED_ELSEWHERE, environment, start_build
 
 # Where dagster-dbt notes, on each asset and each check, of which dbt node it is.
@@ -52,10 +52,10 @@ def prepared_project(settings: Settings) -> DbtProject:
     Raises:
         ModelsError: dbt cannot parse the project, or takes too long.
     """
-    state = manifest.state(settings.dbt_project_dir)
+    state = dbt_manifest.state(settings.dbt_project_dir)
     if state in ("missing", "unusable"):
         # What dbt remembers of its last parse is no better, and it would go on from there.
-        manifest.path(settings.dbt_project_dir).with_name("partial_parse.msgpack").unlink(missing_ok=True)
+        dbt_manifest.path(settings.dbt_project_dir).with_name("partial_parse.msgpack").unlink(missing_ok=True)
     if state != "current":
         _parse(settings)
     return DbtProject(settings.dbt_project_dir)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import publish
 from pipelines.config.editions import Editions, load_editions
-from pipelines.config.limits import stopped_after
 from pipelines.config.settings import Settings
+from pipelines.config.time_limits import stopped_after
 from pipelines.sources import FETCHERS
 from pipelines.sources.fetched import Fetch, Log
 from pipelines.warehouse import Warehouse

@@ -1,8 +1,8 @@
-"""Every setting of the pipeline, read from the environment in this one place.
+"""The settings of the pipeline, read from the environment in this one place.
 
 Here belongs what an operator may turn without touching code: folders, waits, limits. What an edition is made of
-belongs in `editions.yaml`; facts about venues and years are dbt seeds. Secrets that libraries read themselves are only
-named here, so that nothing shows them.
+belongs in `editions.yaml`; facts about venues and years are dbt seeds. Secrets are only named here, so that nothing
+shows them; they, HF_ENDPOINT, OPENREVIEW_FULL and DAGSTER_HOME are read where they are used.
 """
 
 import os

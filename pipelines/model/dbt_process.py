@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipelines.config.settings import PROJECT_DIR, Settings
-from pipelines.model import manifest
+from pipelines.model import dbt_manifest
 
 # Unit tests are about the SQL and these tests about the seeds, not about the data; the test suite runs them.
 TESTED_ELSEWHERE = "tag:fixed resource_type:unit_test"
@@ -94,7 +94,7 @@ def _take(settings: Settings) -> "subprocess.Popen[bytes]":
     if waiting is None:
         return start(settings)
     process, since = waiting
-    if manifest.newest_source(settings.dbt_project_dir) < since:
+    if dbt_manifest.newest_source(settings.dbt_project_dir) < since:
         return process
     _dismiss(process)
     return start(settings)
@@ -134,7 +134,7 @@ def main(project: Path) -> int:
     os.chdir(project)
     parsed = None
     # Only where nothing needs to be parsed anew: whoever does that writes to the project's own target folder.
-    if manifest.state(project) == "current":
+    if dbt_manifest.state(project) == "current":
         reading = ["parse", "--no-write-json", "--log-level-file", "none"]
         with contextlib.redirect_stdout(io.StringIO()):
             done = dbtRunner().invoke([*reading, "--project-dir", str(project), "--profiles-dir", str(project)])

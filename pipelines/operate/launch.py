@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines import publish
 from pipelines.config.editions import load_editions
-from pipelines.config.limits import interrupted_after
 from pipelines.config.settings import PROJECT_DIR, Settings
+from pipelines.config.time_limits import interrupted_after
 from pipelines.model import dbt_process
 from pipelines.warehouse import Warehouse
 

@@ -156,7 +156,7 @@ def _dbt_output(warehouse: Warehouse, instance: "DagsterInstance", now: float) -
     """
     target = warehouse.settings.dbt_project_dir / "target"
     ended = {run.run_id[:7] for run in instance.get_runs() if run.is_finished}
-    # Named by dagster-dbt: the step, seven characters of the run, seven of its own.
+    # Named in assets/modelled.py: the step, seven characters of the run, seven of its own.
     folders = sorted(target.glob("modelled-???????-???????"), key=lambda folder: folder.stat().st_mtime)
     old = [
         folder

@@ -1,7 +1,7 @@
 """Publish: from tested marts to a release that readers see, and what is done with releases afterwards.
 
 The steps in their order: `build`, `export`, `candidate`, `acceptance`, `promotion` (with `manifest` and `readme`),
-`store`.
+`store`; `diff` tells two releases apart.
 """
 
 from pipelines.publish.acceptance import (
@@ -11,19 +11,6 @@ from pipelines.publish.acceptance import (
     is_publishable,
     note_acceptances,
     open_findings,
-)
-from pipelines.publish.build import (
-    Build,
-    begin_build,
-    building,
-    code_fingerprint,
-    finish_build,
-    inputs_fingerprint,
-    is_settled,
-    read_build,
-    released_database,
-    settle_build,
-    write_build,
 )
 from pipelines.publish.candidate import (
     Candidate,
@@ -43,6 +30,19 @@ from pipelines.publish.export import (
     row_counts,
     rows_of,
     write_database,
+)
+from pipelines.publish.fingerprints import (
+    Build,
+    begin_build,
+    building,
+    code_fingerprint,
+    finish_build,
+    inputs_fingerprint,
+    is_settled,
+    read_build,
+    released_database,
+    settle_build,
+    write_build,
 )
 from pipelines.publish.manifest import write_manifest
 from pipelines.publish.promotion import checked_verdict, promote

@@ -17,8 +17,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pipelines.publish.build import Build, read_build, settle_build
 from pipelines.publish.export import content_hash, export_parquet, write_database
+from pipelines.publish.fingerprints import Build, read_build, settle_build
 from pipelines.publish.store import (
     ACCEPTANCES,
     DATABASE,

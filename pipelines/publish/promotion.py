@@ -12,9 +12,9 @@ from pipelines.publish.acceptance import (
     is_publishable,
     open_findings,
 )
-from pipelines.publish.build import settle_build
 from pipelines.publish.candidate import Candidate, check_files, read_verdict, release_with, settle_on
 from pipelines.publish.export import content_hash
+from pipelines.publish.fingerprints import settle_build
 from pipelines.publish.manifest import write_manifest
 from pipelines.publish.store import ReleaseError, current_id, point_current, prune, release_ids, verify
 from pipelines.sources.fetched import Log

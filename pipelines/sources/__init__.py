@@ -1,4 +1,4 @@
-"""One module per upstream: how to fetch it, and nothing about what its bytes mean.
+"""One module or package per kind of source: how to fetch it, and nothing about what its bytes mean.
 
 Each module has `fetch(source, into, *, settings, landed, log, previous)`, which puts the upstream's files into the
 folder `into` and returns what it got, or None where they are the files in `landed`, pairs of name and sha256.

@@ -1,7 +1,8 @@
 """Landed files held against their source's contract, before anything is staged.
 
 Here belongs what is missing, of another type, or unknown in a file, and the SQL that reads what is there. What a
-contract asks for belongs in `contracts.py`, which types read as what in `kinds.py`.
+contract asks for belongs in `contracts.py`, which types read as what in
+`column_types.py`.
 """
 
 import json
@@ -15,8 +16,8 @@ import duckdb
 from pipelines.formats.parquet import names_in, pyarrow_types, rows_of
 from pipelines.formats.records import MAX_BYTES, read_records
 from pipelines.land.landing import Snapshot
+from pipelines.stage.column_types import Kind, Reading, list_of, read, reason
 from pipelines.stage.contracts import Contract, ContractError, JsonContract
-from pipelines.stage.kinds import Kind, Reading, list_of, read, reason
 from pipelines.warehouse import Warehouse, first_line, sql_string
 
 _ADVICE = "If the upstream changed its schema, change the contract in contracts.py."

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines import formats, stage
-from pipelines.stage.kinds import Kind
+from pipelines.stage.column_types import Kind
 
 
 class ContractError(Exception):

@@ -5,8 +5,8 @@ Here belongs the one way to a path, a lock and a connection. What is written thr
 
 from pipelines.warehouse.confinement import confine
 from pipelines.warehouse.disk import sha256, sync
+from pipelines.warehouse.quoting import first_line, sql_string
 from pipelines.warehouse.warehouse import STORAGE_VERSION, Warehouse, WarehouseError, holder
-from pipelines.warehouse.words import first_line, sql_string
 
 __all__ = [
     "STORAGE_VERSION",

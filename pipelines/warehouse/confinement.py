@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines.warehouse.words import sql_string
+from pipelines.warehouse.quoting import sql_string
 
 # What DuckDB takes only when it starts.
 NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {

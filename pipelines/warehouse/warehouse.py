@@ -19,7 +19,7 @@ import filelock
 from pipelines.config.settings import Settings
 from pipelines.warehouse.confinement import NO_EXTENSIONS, confine
 from pipelines.warehouse.disk import disk_trouble
-from pipelines.warehouse.words import first_line, sql_string
+from pipelines.warehouse.quoting import first_line, sql_string
 
 # The oldest format that DuckDB 2.0 still writes; every client from 1.1 on opens it (docs/decisions/0003).
 STORAGE_VERSION = "v1.0.0"

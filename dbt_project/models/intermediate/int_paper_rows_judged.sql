@@ -93,7 +93,7 @@ final as (
                 told_status is null
                 and (
                     not contains(lower(venue_text), lower(venue || ' ' || year))
-                    or starts_with({{ status_label('venue_text') }}, 'workshop ')
+                    or starts_with({{ exception_key('venue_text') }}, 'workshop ')
                 )
                 then 'the venue text names another venue or year than ' || venue || ' ' || year
         end as own_problem

@@ -34,7 +34,7 @@ bare as (
     select
         given.edition_id,
         given.label_text,
-        {{ status_label('given.label_text') }} as label,
+        {{ exception_key('given.label_text') }} as label,
         {{ bare_label('given.label_text', 'editions.venue', 'editions.year') }} as bare_label
     from given
     inner join editions on given.edition_id = editions.edition_id

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 
 from pipelines.config.editions import load_editions
 from pipelines.config.settings import PROJECT_DIR, Settings
-from pipelines.model import manifest
+from pipelines.model import dbt_manifest
 from pipelines.operate.doctor.finding import Finding
 
 
@@ -105,13 +105,13 @@ def check_dagster_home(template: Path = PROJECT_DIR / "dagster.yaml") -> Iterato
 
 
 def check_dbt(settings: Settings) -> Iterator[Finding]:
-    file = manifest.path(settings.dbt_project_dir)
+    file = dbt_manifest.path(settings.dbt_project_dir)
     said = {
         "missing": "is not there; the next run makes it, which takes longer.",
         "unusable": "is half a file, another dbt's or another folder's; the next run makes it anew.",
         "outdated": "is older than the models; the next run makes it anew.",
     }
-    state = manifest.state(settings.dbt_project_dir)
+    state = dbt_manifest.state(settings.dbt_project_dir)
     if state == "current":
         yield Finding("ok", "dbt", "the manifest is up to date")
     else:

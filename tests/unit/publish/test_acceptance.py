@@ -13,7 +13,7 @@ import pytest
 from pipelines import publish as releases
 from pipelines.assets.parts import Parts
 from pipelines.config.settings import PROJECT_DIR
-from pipelines.operate.acceptance import accept_job
+from pipelines.operate.accept_job import accept_job
 from pipelines.publish import Candidate, ReleaseError
 from pipelines.releases import main
 from pipelines.warehouse import Warehouse

@@ -1,4 +1,4 @@
-"""`pipelines/stage/kinds.py`: what each storage type of a Parquet file comes out as, by column and nesting.
+"""`pipelines/stage/column_types.py`: what each storage type of a Parquet file comes out as, by column and nesting.
 
 The matrix is made of storage types and of the places where a value of that kind stands; every cell is a real file that
 is landed and staged. What marts make of some of them is in `tests/integration/test_stored_types.py`.

@@ -1,4 +1,4 @@
-"""`comparison.py`: what changed between two releases, on small ones whose every change is planted."""
+"""`diff.py`: what changed between two releases, on small ones whose every change is planted."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.config.settings import Settings
 from pipelines.publish import ReleaseError
-from pipelines.publish.comparison import Comparison, Example, MartComparison, compare
+from pipelines.publish.diff import Comparison, Example, MartComparison, compare
 from pipelines.warehouse import Warehouse, sha256
 
 REVIEWS = "review_id varchar primary key, edition_id varchar, rating double, summary varchar, row_number bigint"

@@ -1,5 +1,5 @@
 {# "Submitted to ICLR 2024" -> "submitted to": what is left of a status text without the venue's name and year. #}
-{% macro status_label(text) -%}
+{% macro exception_key(text) -%}
     case
         when {{ text }} is not null then coalesce(
             nullif(

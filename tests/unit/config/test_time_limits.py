@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.config.limits import TimeLimitError, ended_after, interrupted_after, stopped_after
+from pipelines.config.time_limits import TimeLimitError, ended_after, interrupted_after, stopped_after
 
 SLEEP = "import time; print('up', flush=True); time.sleep(600)"
 # Said either way: a shell's `&` leaves the signal ignored in pytest itself.
