@@ -11,10 +11,6 @@ if TYPE_CHECKING:
 
 REVIEW_ID = r"^[A-Za-z0-9_-]{8,15}(?:/paper_copilot/[1-9][0-9]*)?$"
 
-# Labels that name one reviewer of a paper: `Reviewer_NkPg`, `AnonReviewer3`, `anonymous reviewer 8a58` (2013), or a
-# profile. Others name a role (`Authors`, `Program_Chairs`, `Area_Chair1`, `Reviewers`), which may sign several times.
-SINGLE_REVIEWER = r"^(?:.*[_ ])?(?:[Aa]non)?[Rr]eviewer(?:[_ ][A-Za-z0-9]+|[0-9]+)$|^~"
-
 # A rating off its edition's scale is real data and only shown; more of them mean a wrong scale or a broken parser.
 LARGEST_OFF_SCALE_SHARE = 0.01
 # The forms of ICLR 2013 and 2014 are not known to have had ratings; the scales that are known begin in 2017.
@@ -100,7 +96,7 @@ _TOO_SMALL = expect.too_small({"word_count": 0, "row_number": 1, "item_number": 
 SUITE = Suite(
     columns=f"""
         review_id, paper_id, edition_id, reviewer_label, rating, is_rating_off_scale, confidence, word_count,
-        case when regexp_matches(reviewer_label, '{SINGLE_REVIEWER}') then reviewer_label end as single_reviewer,
+        case when is_reviewer_named then reviewer_label end as single_reviewer,
         {_ODD_SCORES},
         has_text is not distinct from (word_count > 0) as is_text_told, {_MISSING}, {_TOO_SMALL}
     """,

@@ -9,7 +9,7 @@ belongs in the dbt project.
 * `conference_site`: one event of `results`, with its abstract from the sidecar file as `abstract`.
 
 Every reader of a record sees the same: of a key that stands twice the last value counts, NUL and halves of surrogate
-pairs become U+FFFD, NaN and Infinity null, and an integer too long for Python the text of its digits.
+pairs become U+FFFD, NaN and Infinity null. A record with a number that no number type holds is set aside.
 """
 
 import json
@@ -30,6 +30,7 @@ _ID_FIELDS = ("authorids", "signatures", "readers", "writers", "nonreaders", "or
 MAX_DEPTH = 64
 MAX_BYTES = 256 * 10**6  # the default of MAX_BATCH_BYTES; a file of one JSON value, or one line, is held in memory
 _SHOWN = 1000  # characters of a line that is too long
+LONGEST_NUMBER = 300  # digits; Python itself turns only some thousand into an integer
 REPLACEMENT = "�"
 
 
@@ -120,6 +121,8 @@ def _from_text(text: str) -> Record:
     if _is_deep(value):
         return Record(_mended(text), _TOO_DEEP)
     has_emails = "@" in text and without_email_ids(value)
+    if problem := _huge_number(text, value):
+        return Record(_dump(_safe(value)), problem)
     is_unsafe = _UNSAFE_ESCAPE.search(text) or _UNSAFE.search(text) or _UNUSUAL.search(text)
     # A text that is as it should be stays as it stands, spelling of numbers included.
     return _record(value) if has_emails or has_twins or is_unsafe else Record(text)
@@ -145,14 +148,28 @@ def _no_constant(name: str) -> None:
     return None
 
 
+class _HugeNumber(str):
+    """The text of a number that is too large to be one; nothing here has even thirty digits."""
+
+
 def _integer(digits: str) -> int | str:
-    """Python turns only some thousand digits into an integer; nothing here is a number of even thirty."""
-    return int(digits) if len(digits) <= 300 else digits
+    return int(digits) if len(digits) <= LONGEST_NUMBER else _HugeNumber(digits)
 
 
 def _number(text: str) -> float | str:
     number = float(text)
-    return number if abs(number) != float("inf") else text
+    return number if abs(number) != float("inf") else _HugeNumber(text)
+
+
+def _huge_number(text: str, value: Any) -> str | None:
+    """Why a record with a number that is too large is set aside; `text` is its JSON, looked at first."""
+    level = [value] if _UNUSUAL.search(text) else []
+    while level:
+        if found := next((one for one in level if isinstance(one, _HugeNumber)), None):
+            return f"a number of {len(found)} characters ({found[:20]}...) is too large to be read"
+        items = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [child for one in items for child in one]
+    return None
 
 
 def _is_deep(value: Any) -> bool:
@@ -177,6 +194,7 @@ def _record(value: Any, problem: str | None = None) -> Record:
     if isinstance(value, dict):
         without_email_ids(value)
     text = _dump(value)
+    problem = problem or _huge_number(text, value)
     # Halves of pairs are written as they are, NUL as an escape; behind another backslash it is the spelled-out escape.
     is_mended = _SURROGATE.search(text) is not None or "\\u0000" in text
     if is_mended:

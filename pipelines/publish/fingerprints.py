@@ -39,18 +39,21 @@ class Build:
     release_id: str | None = None
 
 
-# What decides the marts' content besides the landed bytes: how they are read and staged, the models, what these call.
+# What decides the marts' content besides the landed bytes: how they are read and staged, the models, what these
+# call, and how files are written.
 _CODE = (
     "pipelines/formats/**/*.py",
     "pipelines/stage/**/*.py",
     "pipelines/model/**/*.py",
+    "pipelines/publish/**/*.py",
+    "pipelines/warehouse/**/*.py",
     "dbt_project/*.yml",
     "dbt_project/models/**/*.*",
     "dbt_project/macros/**/*.*",
     "dbt_project/seeds/**/*.*",
     "dbt_project/tests/**/*.*",
 )
-_TEXT_LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "markdown-it-py", "pylatexenc")
+_LIBRARIES = ("dbt-core", "dbt-duckdb", "duckdb", "markdown-it-py", "pyarrow", "pylatexenc")
 _NOT_CODE = "_unit_tests.yml"
 
 
@@ -67,7 +70,7 @@ def code_fingerprint() -> str:
     for pattern in _CODE:
         files = sorted(PROJECT_DIR.glob(pattern))
         parts += [f"{file.relative_to(PROJECT_DIR)} {sha256(file)}" for file in files if file.name != _NOT_CODE]
-    parts += [f"{library} {metadata.version(library)}" for library in _TEXT_LIBRARIES]
+    parts += [f"{library} {metadata.version(library)}" for library in _LIBRARIES]
     parts += [f"python {platform.python_version()}", f"unicode {unicodedata.unidata_version}"]
     parts += [f"row groups {ROW_GROUP_ROWS}", f"contract {CONTRACT_VERSION}"]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

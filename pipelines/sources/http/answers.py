@@ -3,7 +3,6 @@
 Here belongs nothing of a file on its way to disk: that is `transfer.py`.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,6 +12,7 @@ import requests
 import urllib3
 
 from pipelines.config.settings import Settings
+from pipelines.formats.records import parse
 from pipelines.sources.fetched import LandingError, Log
 from pipelines.sources.http.errors import Explain, TooLargeError, TransientError, explained, shown
 from pipelines.sources.http.reading import HTML_START, read_whole
@@ -108,7 +108,7 @@ def get_json(
         if answer.is_html:
             raise LandingError(f"{shown(url)}: the server sent an HTML page instead of JSON; check the address.")
         try:
-            return json.loads(answer.body)
+            return parse(answer.body.decode("utf-8-sig"))
         except (ValueError, RecursionError):
             raise TransientError(f"{shown(url)}: the answer is not JSON, or was cut short") from None
 

@@ -4,12 +4,12 @@ Here belongs the reading of an answer that brings no notes. What is done about i
 """
 
 import contextlib
-import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from pipelines.formats.records import parse
 from pipelines.sources import http
 from pipelines.sources.fetched import LandingError
 
@@ -62,7 +62,7 @@ def _as_date(given: object) -> datetime | None:
 def said_in(answer: http.Answer) -> dict[str, Any]:
     """The JSON object that an answer carries, or an empty one."""
     with contextlib.suppress(ValueError, RecursionError):
-        said = json.loads(answer.body)
+        said = parse(answer.body.decode("utf-8-sig"))
         return said if isinstance(said, dict) else {}
     return {}
 

@@ -152,15 +152,22 @@ def test_a_line_that_nests_too_deep_is_set_aside_alone(tmp_path: Path, depth: in
     assert bad.problem == "the record is nested more than 64 levels deep"
 
 
-def test_a_huge_number_is_kept_as_its_digits(tmp_path: Path) -> None:
-    digits = b"7" * 5_000
+@pytest.mark.parametrize("number", [b"7" * 5_000, b"-" + b"7" * 5_000, b"1e999"])
+def test_a_record_with_a_huge_number_is_set_aside_with_its_digits(tmp_path: Path, number: bytes) -> None:
+    huge, good = lines(tmp_path, b'{"n": [' + number + b'], "k": 3}\n{"n": 2}\n')
+    assert json.loads(huge.text) == {"n": [number.decode()], "k": 3}
+    assert huge.problem == (f"a number of {len(number)} characters ({number[:20].decode()}...) is too large to be read")
+    assert good.problem is None
 
-    assert values(lines(tmp_path, b'{"n": ' + digits + b', "m": 1e999, "k": 3}\n')) == [
-        {"n": digits.decode(), "m": "1e999", "k": 3}
-    ]
-    assert notes(tmp_path, b'{"notes": [{"id": "a", "number": ' + digits + b"}]}") == [
-        {"id": "a", "number": digits.decode()}
-    ]
+    body = b'{"notes": [{"id": "a", "number": ' + number + b'}, {"id": "b", "number": 2}]}'
+    huge, good = read_records("openreview", write(tmp_path, body))
+    assert "is too large to be read" in str(huge.problem)
+    assert good.problem is None
+
+
+def test_digits_in_a_text_are_text(tmp_path: Path) -> None:
+    (record,) = lines(tmp_path, b'{"abstract": "pi is 3' + b"1" * 5_000 + b'"}\n')
+    assert record.problem is None
 
 
 def test_of_a_doubled_key_the_last_value_counts(tmp_path: Path) -> None:
@@ -279,9 +286,10 @@ def test_a_number_of_five_thousand_digits_costs_no_feed(tmp_path: Path) -> None:
     digits = b"7" * 5_000
     body = b'{"count": 2, "results": [{"id": ' + digits + b', "n": -' + digits + b'}, {"id": 2}]}'
 
-    first, second = events(tmp_path, body)
+    first, second = read_records("conference_site", write(tmp_path, body))
 
-    assert (first["id"], first["n"], second["id"]) == (digits.decode(), "-" + digits.decode(), 2)
+    assert "a number of 5000 characters" in str(first.problem)
+    assert (second.problem, json.loads(second.text)["id"]) == (None, 2)
 
 
 def test_a_count_that_is_no_number_of_events_is_said_in_few_words(tmp_path: Path) -> None:
