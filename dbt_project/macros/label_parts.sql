@@ -27,36 +27,68 @@
     )
 {%- endmacro %}
 
-{# A label in lower case, without its venue and year, which may stand anywhere, together or apart. #}
-{% macro bare_label(text, venue, year) -%}
-    lower(regexp_replace(
-        -- `ConditionalPoster` is two words.
-        regexp_replace(
-            {{ text }},
-            '(?i)\b(' || regexp_escape({{ venue }}) || '\W*' || {{ year }} || '|'
-            || regexp_escape({{ venue }}) || '|' || {{ year }} || ')\b',
-            ' ', 'g'
-        ),
-        '([a-z])([A-Z])', '\1 \2', 'g'
-    ))
+{# A text in which words that stand joined, in whichever case, stand apart: `spotlightposter` is two words. #}
+{% macro words_apart(text) -%}
+    {#- In this order a word comes before its own beginning. A token is split only if known words make up all of it, six
+        at most; with the word `a` among them, `atop` would be one. #}
+    {%- set known = label_words().keys() | reject('equalto', 'a') | sort(reverse=true) -%}
+    regexp_replace(
+        {{ text }},
+        '\b({{ known | join("|") }}){{ ("(" ~ known | join("|") ~ ")?") * 5 }}\b',
+        '\1 \2 \3 \4 \5 \6', 'g'
+    )
 {%- endmacro %}
 
 {#
-    A bare label as words apart, in whichever case they were joined. The number of `top 5%` goes, and so does what an
-    acceptance is conditional on, unless it is no acceptance after all.
+    A label in lower case with its words apart, without the path of its venue's group, which may begin it, and without
+    its venue and year, which may stand anywhere, together or apart.
+#}
+{% macro bare_label(text, venue, year, venue_id) -%}
+    {%- set below_group -%}
+        case
+            when starts_with(lower({{ text }}), lower({{ venue_id }}) || '/')
+                then substr({{ text }}, length({{ venue_id }}) + 2)
+            else {{ text }}
+        end
+    {%- endset -%}
+    {%- set without_venue -%}
+        regexp_replace(
+            {{ below_group }},
+            '(?i)\b(' || regexp_escape({{ venue }}) || '\W*' || {{ year }} || '|'
+            || regexp_escape({{ venue }}) || '|' || {{ year }} || ')\b',
+            ' ', 'g'
+        )
+    {%- endset -%}
+    {#- Of `ConditionalOnEthicsReview` not every word is known: its case alone tells them apart. #}
+    {%- set apart_by_case -%}
+        replace(lower(regexp_replace({{ without_venue }}, '([a-z])([A-Z])', '\1 \2', 'g')), '_', ' ')
+    {%- endset -%}
+    {{ words_apart(apart_by_case) }}
+{%- endmacro %}
+
+{#
+    The words of a bare label that count. The number of `top 5%` goes, and so does what an acceptance is conditional on,
+    as far as the next `)`, `,`, `;`, `:` or `/`: the decision may follow there. It stays, and leaves the label unknown,
+    where the rest tells of a rejection or a withdrawal, or where it does so itself and nothing else tells of an
+    acceptance.
 #}
 {% macro words_of_label(bare) -%}
-    regexp_replace(
+    {%- set refusal = "'reject|withdr|desk'" -%}
+    {%- set whole -%}
         regexp_replace(
-            regexp_replace(
-                regexp_replace({{ bare }}, '\btop\W*\d{1,3}\s*%', ' top ', 'g'),
-                '\bconference', ' conference ', 'g'
-            ),
+            regexp_replace({{ bare }}, '\btop\W*\d{1,3}\s*%', ' top ', 'g'),
             '\bconditional(ly)?', ' conditional ', 'g'
-        ),
-        case
-            when regexp_matches({{ bare }}, 'reject|withdr|desk') then '$^' else '\bconditional\s+(up)?on\b.*'
-        end,
-        'conditional'
-    )
+        )
+    {%- endset -%}
+    {%- set rest -%}
+        regexp_replace({{ whole }}, '\bconditional\s+(up)?on\b[^),;:/]*', 'conditional', 'g')
+    {%- endset -%}
+    case
+        when regexp_matches({{ rest }}, {{ refusal }}) then {{ whole }}
+        when
+            regexp_matches({{ bare }}, {{ refusal }})
+            and not regexp_matches({{ rest }}, 'accept|oral|talk|spot|highlight|poster|notable|\btop\b')
+            then {{ whole }}
+        else {{ rest }}
+    end
 {%- endmacro %}

@@ -35,7 +35,7 @@ bare as (
         given.edition_id,
         given.label_text,
         {{ exception_key('given.label_text') }} as label,
-        {{ bare_label('given.label_text', 'editions.venue', 'editions.year') }} as bare_label
+        {{ bare_label('given.label_text', 'editions.venue', 'editions.year', 'editions.venue_id') }} as bare_label
     from given
     inner join editions on given.edition_id = editions.edition_id
     where given.label_text is not null
