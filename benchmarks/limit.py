@@ -25,6 +25,7 @@ ROW_GROUP_ROWS = 16_384
 DATABASE = "peer_reviews.duckdb"
 STORAGE_VERSION = "v1.0.0"
 SEEDS = Path(__file__).parent.parent / "dbt_project" / "seeds"
+LABELS = Path(__file__).parent / "peers" / "seeds" / "generated_labels.csv"
 
 # The marts that hold data of a Hub source, those split by edition first; `snapshots` names what landing did, which has
 # no counterpart here.
@@ -66,6 +67,8 @@ def reviews_of(given: Input, word_count: str) -> str:
         nullif(trim(item.review_id), '') as review_id, paper_id, {quoted(given.edition_id)} as edition_id,
         case when not contains(item.reviewer, '@') then regexp_extract(trim(item.reviewer), '[^/]+$') end
             as reviewer_label,
+        coalesce(regexp_matches(reviewer_label, '^((Anon)?Reviewer|R)(_[A-Za-z0-9]+|[0-9]+)$'), false)
+            as is_reviewer_named,
         item.rating::double as rating, item.rating::varchar as rating_text,
         not list_contains(rating_scale, item.rating) as is_rating_off_scale,
         nullif(item.confidence, 0)::double as confidence, item.confidence::varchar as confidence_text,
@@ -89,7 +92,7 @@ def reviews_of(given: Input, word_count: str) -> str:
 
 
 def papers_of(given: Input, plain_text: str) -> str:
-    """One row a paper of one file; `ratings` and `venue_labels` are narrow tables."""
+    """One row a paper of one file; `ratings` and `labels` are narrow tables."""
     named = quoted(f"{given.venue} {given.year}".lower())
     label = (
         f"coalesce(nullif(trim(regexp_replace(replace(lower(venue), {named}, ' '), '\\s+', ' ', 'g')), ''), "
@@ -103,12 +106,12 @@ def papers_of(given: Input, plain_text: str) -> str:
             as is_placeholder_abstract,
         null::varchar[] as keywords, null::varchar as primary_area,
         case
-            when coalesce(venue_labels.status, 'under_review') != 'under_review' then venue_labels.status
+            when coalesce(labels.status, 'under_review') != 'under_review' then labels.status
             when contains(invitation, 'Withdrawn_Submission') then 'withdrawn'
             when contains(invitation, 'Desk_Rejected_Submission') then 'desk_rejected'
-            else venue_labels.status
+            else labels.status
         end as status,
-        venue_labels.decision, venue_labels.status is null as has_unknown_status, venue_text,
+        labels.decision, false as is_conditional, labels.status is null as has_unknown_status, venue_text,
         author_count = 0 as is_blind, 'https://openreview.net/forum?id=' || paper_id as forum_url, pdf_url, bibtex,
         null::timestamp as submitted_at, null::timestamp as modified_at,
         coalesce(ratings.review_count, 0)::integer as review_count, ratings.* exclude (paper_id, review_count),
@@ -124,7 +127,7 @@ def papers_of(given: Input, plain_text: str) -> str:
         from read_parquet({quoted(given.path)}, file_row_number = true)
     )
     left join ratings using (paper_id)
-    left join venue_labels using (label)
+    left join labels using (label)
     """
 
 
@@ -226,7 +229,7 @@ def narrow_marts(given: list[Input], name_key: str) -> dict[str, str]:
             select edition_id, venue, year, venue_id, false as is_synthetic, null::timestamp as as_of_at,
                 ['hub_dataset'] as sources, []::varchar[] as missing_sources, submission_count,
                 under_review_count, accepted_count, rejected_count, withdrawn_count, desk_rejected_count,
-                workshop_count, unknown_status_count,
+                workshop_count, unknown_status_count, []::varchar[] as unknown_status_labels,
                 case when accepted_count > 0 and rejected_count > 0 then accepted_count / submission_count end
                     as acceptance_rate,
                 review_count, rating_mean, null::varchar[] as disagreeing_figures, rating_scale, off_scale_rating_count,
@@ -294,11 +297,10 @@ def run(given: list[Input], out: Path, *, database: bool = True, functions: bool
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, given: list[Input]) -> None:
-    """The project's seeds as narrow tables, and each edition's rating scale as a variable."""
-    for seed in ("venue_labels", "link_hosts", "rating_scales"):
-        connection.execute(
-            f"create temp table {seed} as from read_csv({quoted(SEEDS / seed)} || '.csv', header = true)"
-        )
+    """The seeds as narrow tables, and each edition's rating scale as a variable."""
+    seeds = {"labels": LABELS} | {name: SEEDS / f"{name}.csv" for name in ("link_hosts", "rating_scales")}
+    for name, file in seeds.items():
+        connection.execute(f"create temp table {name} as from read_csv({quoted(file)}, header = true)")
     connection.execute(
         """
         create temp table scales as

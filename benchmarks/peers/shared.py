@@ -11,10 +11,13 @@ from benchmarks import inputs
 from benchmarks.inputs import Input
 
 SEEDS = Path(__file__).parents[2] / "dbt_project" / "seeds"
+# The project reads labels by their words; the generated files have these two only, so a table does.
+LABELS = Path(__file__).parent / "seeds" / "generated_labels.csv"
 ROW_GROUP_ROWS = 16_384
 COMPRESSION, LEVEL = "zstd", 3
 
 URL = r"""(?i)https?://[^\s<>()\[\]{}"'`$|\\^]+"""
+NAMED_REVIEWER = r"^((Anon)?Reviewer|R)(_[A-Za-z0-9]+|[0-9]+)$"
 FORUM_ID = r"[?&]id=([A-Za-z0-9_-]{8,15})(?:[^A-Za-z0-9_-]|$)"
 
 # Marts that have no rows for a Hub source, or none for this input.
@@ -39,8 +42,12 @@ EMPTY_REVIEW_SCORES = (
 
 def seed(name: str) -> list[dict[str, str]]:
     """The rows of a seed of the dbt project."""
-    with (SEEDS / f"{name}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return _rows(SEEDS / f"{name}.csv")
+
+
+def labels() -> list[dict[str, str]]:
+    """What the labels of the generated papers say: `label`, `status`, `decision`."""
+    return _rows(LABELS)
 
 
 def rating_scale(edition: Input) -> list[float]:
@@ -55,6 +62,11 @@ def link_type(url: str) -> str:
     """The type of the first host of the seed that the URL contains."""
     hosts = sorted(seed("link_hosts"), key=lambda row: int(row["priority"]))
     return next((row["link_type"] for row in hosts if row["pattern"] in url.lower()), "other")
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as opened:
+        return list(csv.DictReader(opened))
 
 
 def parse() -> tuple[list[Input], Path]:

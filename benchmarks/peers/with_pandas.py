@@ -64,14 +64,15 @@ def reviews(group: pa.Table, row_numbers: pd.Series, edition: Input) -> pd.DataF
     paper_ids = group["paper_id"].take(pa.array(owner)).to_pandas(types_mapper=pd.ArrowDtype)
     rows = len(items)
     words = sum(items[column].fillna("").map(text.word_count) for column in (*TEXTS, "review"))
+    signed = items["reviewer"].str.extract("([^/]+)$", expand=False)
+    reviewer_label = signed.mask(items["reviewer"].str.contains("@", regex=False))
     frame = pd.DataFrame(
         {
             "review_id": trimmed(items["review_id"]),
             "paper_id": paper_ids,
             "edition_id": constant(edition.edition_id, rows, STRING),
-            "reviewer_label": items["reviewer"]
-            .str.extract("([^/]+)$", expand=False)
-            .mask(items["reviewer"].str.contains("@", regex=False)),
+            "reviewer_label": reviewer_label,
+            "is_reviewer_named": reviewer_label.str.contains(shared.NAMED_REVIEWER).fillna(False),
             "rating": items["rating"].astype(FLOAT),
             "rating_text": items["rating"].astype(STRING),
             "is_rating_off_scale": ~items["rating"].isin(shared.rating_scale(edition)),
@@ -110,7 +111,7 @@ def ratings(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def papers(group: pa.Table, row_numbers: pd.Series, edition: Input, rated: pd.DataFrame) -> pd.DataFrame:
-    labels = pd.DataFrame(shared.seed("venue_labels")).set_index("label")
+    labels = pd.DataFrame(shared.labels()).set_index("label")
     raw = group.drop_columns(["reviews"]).to_pandas(types_mapper=pd.ArrowDtype)
     rows = len(raw)
     named = f"{edition.venue} {edition.year}".lower()
@@ -139,6 +140,7 @@ def papers(group: pa.Table, row_numbers: pd.Series, edition: Input, rated: pd.Da
             **{column: constant(None, rows, STRING) for column in shared.EMPTY_PAPER_COLUMNS},
             "status": status,
             "decision": decision.mask(decision == ""),
+            "is_conditional": False,
             "has_unknown_status": by_label.isna(),
             "venue_text": trimmed(raw["venue"]),
             "is_blind": pd.Series(pc.equal(pc.fill_null(pc.list_value_length(group["authors"]), 0), 0).to_numpy()),
@@ -247,6 +249,7 @@ def run(editions: list[Input], out: Path) -> None:
                 "venue_id": edition.venue_id, "is_synthetic": False, "as_of_at": None, "sources": ["hub_dataset"],
                 "missing_sources": [], "submission_count": scored["papers"],
                 **{f"{kind}_count": statuses[kind] for kind in kinds}, "unknown_status_count": scored["unknown"],
+                "unknown_status_labels": [],
                 "acceptance_rate": statuses["accepted"] / scored["papers"] if is_decided else None,
                 "review_count": scored["reviews"], "rating_mean": scored["total"] / scored["rated"],
                 "disagreeing_figures": None, "rating_scale": shared.rating_scale(edition),

@@ -48,6 +48,8 @@ def raw(edition: Input) -> pl.LazyFrame:
 def reviews(edition: Input) -> pl.LazyFrame:
     texts = ("summary", "strengths", "weaknesses")
     rating = pl.col("rating").cast(pl.Float64)
+    signed = pl.col("reviewer").str.extract("([^/]+)$")
+    reviewer_label = pl.when(~pl.col("reviewer").str.contains("@", literal=True)).then(signed)
     return (
         raw(edition)
         .select("paper_id", "edition_id", "row_number", "reviews")
@@ -59,8 +61,8 @@ def reviews(edition: Input) -> pl.LazyFrame:
         .select(
             "paper_id", "edition_id", "row_number", "item_number", *texts,
             trimmed("review_id").alias("review_id"),
-            reviewer_label=pl.when(~pl.col("reviewer").str.contains("@", literal=True))
-            .then(pl.col("reviewer").str.extract("([^/]+)$")),
+            reviewer_label=reviewer_label,
+            is_reviewer_named=reviewer_label.str.contains(shared.NAMED_REVIEWER).fill_null(False),
             rating=rating,
             rating_text=pl.col("rating").cast(pl.String),
             is_rating_off_scale=~rating.is_in(shared.rating_scale(edition)),
@@ -99,7 +101,7 @@ def ratings(file: Path) -> pl.LazyFrame:
 
 
 def papers(edition: Input, rated: pl.LazyFrame) -> pl.LazyFrame:
-    labels = {row["label"]: row for row in shared.seed("venue_labels")}
+    labels = {row["label"]: row for row in shared.labels()}
     label = (
         pl.col("venue").str.to_lowercase().str.replace_all(f"{edition.venue} {edition.year}".lower(), " ", literal=True)
         .str.replace_all(r"\s+", " ").str.strip_chars(" ")
@@ -129,6 +131,7 @@ def papers(edition: Input, rated: pl.LazyFrame) -> pl.LazyFrame:
             .when(invited("Desk_Rejected_Submission", literal=True)).then(pl.lit("desk_rejected"))
             .otherwise(by_label),
             decision=decision,
+            is_conditional=pl.lit(False),
             has_unknown_status=by_label.is_null(),
             venue_text=trimmed("venue"),
             is_blind=pl.col("authors").list.len().fill_null(0) == 0,
@@ -218,7 +221,8 @@ def edition_row(edition: Input, papers_file: Path, reviews_file: Path) -> pl.Dat
             edition_id=pl.lit(edition.edition_id), venue=pl.lit(edition.venue), year=pl.lit(edition.year),
             venue_id=pl.lit(edition.venue_id), is_synthetic=pl.lit(False), as_of_at=NULL,
             sources=pl.lit(["hub_dataset"], dtype=pl.List(pl.String)),
-            missing_sources=pl.lit([], dtype=pl.List(pl.String)), disagreeing_figures=NULL,
+            missing_sources=pl.lit([], dtype=pl.List(pl.String)),
+            unknown_status_labels=pl.lit([], dtype=pl.List(pl.String)), disagreeing_figures=NULL,
             acceptance_rate=pl.when((accepted > 0) & (rejected > 0)).then(accepted / pl.col("submission_count")),
             rating_scale=pl.lit(shared.rating_scale(edition), dtype=pl.List(pl.Float64)),
             merged_paper_row_count=pl.lit(0), merged_review_row_count=pl.lit(0), quarantined_row_count=pl.lit(0),

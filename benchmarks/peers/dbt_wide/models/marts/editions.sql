@@ -32,6 +32,7 @@ select
     null::timestamp as as_of_at,
     ['hub_dataset'] as sources,
     []::varchar[] as missing_sources,
+    []::varchar[] as unknown_status_labels,
     case when accepted_count > 0 and rejected_count > 0 then accepted_count / submission_count end as acceptance_rate,
     null::varchar[] as disagreeing_figures,
     0 as merged_paper_row_count,

@@ -42,13 +42,14 @@ select
     null::varchar[] as keywords,
     null::varchar as primary_area,
     case
-        when coalesce(venue_labels.status, 'under_review') != 'under_review' then venue_labels.status
+        when coalesce(labels.status, 'under_review') != 'under_review' then labels.status
         when contains(invitation, 'Withdrawn_Submission') then 'withdrawn'
         when contains(invitation, 'Desk_Rejected_Submission') then 'desk_rejected'
-        else venue_labels.status
+        else labels.status
     end as status,
-    venue_labels.decision,
-    venue_labels.status is null as has_unknown_status,
+    labels.decision::varchar as decision,
+    false as is_conditional,
+    labels.status is null as has_unknown_status,
     venue_text,
     author_count = 0 as is_blind,
     'https://openreview.net/forum?id=' || labelled.paper_id as forum_url,
@@ -65,4 +66,5 @@ select
     row_number
 from labelled
 left join ratings on labelled.paper_id = ratings.paper_id
-left join {{ ref('venue_labels') }} as venue_labels on labelled.label = venue_labels.label
+left join {{ ref('generated_labels') }} as labels on labelled.label = labels.label
+order by edition_id, row_number

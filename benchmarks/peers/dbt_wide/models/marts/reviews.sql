@@ -3,6 +3,8 @@ select
     paper_id,
     edition_id,
     case when not contains(reviewer, '@') then regexp_extract(reviewer, '[^/]+$') end as reviewer_label,
+    coalesce(regexp_matches(reviewer_label, '^((Anon)?Reviewer|R)(_[A-Za-z0-9]+|[0-9]+)$'), false)
+        as is_reviewer_named,
     rating::double as rating,
     rating::varchar as rating_text,
     not list_contains(rating_scale, rating) as is_rating_off_scale,
@@ -28,3 +30,4 @@ select
     item_number
 from {{ ref('int_reviews') }}
 inner join {{ ref('stg_editions') }} using (edition_id)
+order by edition_id, row_number, item_number
