@@ -78,23 +78,6 @@ def require_equal(expected: Mapping[str, Fingerprint], found: Mapping[str, Finge
         raise Mismatch(f"{who}: {'; '.join(problems)}. The candidates must make the same tables to be compared.")
 
 
-def require_source_order(folder: Path, keys: Mapping[str, str], who: str) -> None:
-    """The rows of Parquet marts stand in the order of their keys, comma-separated columns, within each file.
-
-    Raises:
-        Mismatch: a file has rows in another order.
-    """
-    with duckdb.connect() as connection:
-        for table, key in keys.items():
-            rows = f"read_parquet('{_pattern(folder, table)}', filename = true, file_row_number = true)"
-            before = f"lag(({key})) over (partition by filename order by file_row_number)"
-            (count,) = connection.execute(
-                f"select count(*) from (from {rows} select {before} as before, ({key}) as here) where before > here"
-            ).fetchall()[0]
-            if count:
-                raise Mismatch(f"{who}: {count} rows of {table} stand before the row that they should follow ({key}).")
-
-
 def _difference(table: str, expected: Fingerprint, found: Fingerprint | None) -> str | None:
     if found is None:
         return f"{table} is missing"

@@ -39,8 +39,6 @@ BENCH_PYTHON = PROJECT / ".venv-bench" / "bin" / "python"
 
 # The marts that this input fills.
 FILLED = ("reviews", "papers", "paper_authors", "paper_links", "authors", "editions", "row_conservation")
-# Rows in source order, since what is sorted or grouped together takes other bytes and other work.
-SOURCE_ORDER = {"papers": "edition_id, row_number", "reviews": "edition_id, row_number, item_number"}
 FUNCTION_COLUMNS = {"papers": {"abstract_text"}, "reviews": {"word_count", "has_text"}}
 SAMPLE = "sample"
 
@@ -118,7 +116,6 @@ def same_marts(*, tables: tuple[str, ...] = limit.MARTS, database: bool = False,
             expected = {table: print_.without(FUNCTION_COLUMNS.get(table, ())) for table, print_ in expected.items()}
         left_out = {} if functions else FUNCTION_COLUMNS
         fingerprint.require_equal(expected, fingerprint.of_folder(out, tables, left_out), f"Parquet files, {size}")
-        fingerprint.require_source_order(out, SOURCE_ORDER, f"Parquet files, {size}")
         if database:
             found = fingerprint.of_database(out / limit.DATABASE, tables, left_out)
             fingerprint.require_equal(expected, found, f"database, {size}")

@@ -8,7 +8,7 @@ floats, ratings come as integers, halves, decimals or words. What cannot be read
 something is counted, words where a number belongs) is NULL, and its row is set aside with the reason.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -42,7 +42,7 @@ class Reading:
 
     `value` is of the kind's `sql` type, `row_value` of its `row_sql`. `given` is JSON and shows the value as it stands,
     for files that hold what `sql` has no room for; it is None where `value` says it all. `problem` is the condition
-    under which the value cannot be read, `shown` then its text.
+    under which the value cannot be read, `shown` then its text, `wanted` what it should have been.
     """
 
     value: str
@@ -50,6 +50,7 @@ class Reading:
     given: str | None = None
     problem: str | None = None
     shown: str = ""
+    wanted: str = "a whole number"
 
     @property
     def as_json(self) -> str:
@@ -61,8 +62,11 @@ _INTEGERS = {"tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint"
 _LARGE_INTEGERS = {"ubigint", "hugeint", "uhugeint"}
 _FLOATS = {"float", "double"}
 _TEXTS = {"varchar", "enum"}
+_DIGITS = _INTEGERS | _LARGE_INTEGERS | {"decimal", "uuid"}  # as text: what they show
+_BYTES = "blob"  # some writers leave out that a text is one
 _ZONED = {"timestamp with time zone", "timestamptz_ns"}
 _TIMES = {"date", "timestamp", "timestamp_s", "timestamp_ms", "timestamp_ns"}
+_ZONE = r"[A-Za-z]$|:.*[+-]"  # ISO text that names its zone
 _WHOLE, _SOME = r"^\s*[+-]?\d+(\.0*)?\s*$", r"\S"
 
 
@@ -80,11 +84,9 @@ def read(kind: Kind, value: str, stored: Any, *, is_sound: bool) -> Reading | No
     if kind is Kind.TEXTS:
         return _texts(value, stored, is_sound)
     if kind is Kind.TEXT:
-        return _same(_text(value, stored, is_sound)) if stored.id in _TEXTS else None
-    if kind is Kind.TIME and stored.id in _TIMES | _ZONED:
-        # A date that milliseconds cannot hold is none; dbt makes NULL of absurd ones as well.
-        kind_of_time = "timestamptz" if stored.id in _ZONED else "timestamp"
-        return _same(f"epoch_ms(try_cast({value} as {kind_of_time}))")
+        return _words(value, stored, is_sound)
+    if kind is Kind.TIME:
+        return _time(value, stored, is_sound)
     if kind is Kind.SCORE:
         return _score(value, stored, is_sound)
     return _whole_number(value, stored, is_sound)
@@ -103,7 +105,22 @@ def _same(value: str) -> Reading:
     return Reading(value, value)
 
 
+def _words(value: str, stored: Any, is_sound: bool) -> Reading | None:
+    if stored.id not in _TEXTS | _DIGITS | {_BYTES}:
+        return None
+    text = _text(value, stored, is_sound)
+    if stored.id != _BYTES:
+        return _same(text)
+    return Reading(text, text, None, _is_no_text(value), f"{value}::varchar", "text")
+
+
+def _is_no_text(value: str) -> str:
+    return f"{value} is not null and try(decode({value})) is null"
+
+
 def _text(value: str, stored: Any, is_sound: bool) -> str:
+    if stored.id == _BYTES:  # landing looks for NUL in texts only
+        return f"replace(try(decode({value})), chr(0), '{REPLACEMENT}')"
     text = value if stored.id == "varchar" and str(stored) == "VARCHAR" else f"{value}::varchar"
     return text if is_sound else f"replace({text}, chr(0), '{REPLACEMENT}')"
 
@@ -114,11 +131,36 @@ def _texts(value: str, stored: Any, is_sound: bool) -> Reading | None:
     items, item = found
     if item.id == "null":
         return _same(f"{items}::varchar[]")
-    if item.id not in _TEXTS:
+    if item.id not in _TEXTS | _DIGITS | {_BYTES}:
         return None
     if str(item) == "VARCHAR" and is_sound:
         return _same(items)
-    return _same(f"list_transform({items}, lambda text: {_text('text', item, is_sound)})")
+    texts = f"list_transform({items}, lambda text: {_text('text', item, is_sound)})"
+    if item.id != _BYTES:
+        return _same(texts)
+    first = f"list_filter({items}, lambda text: {_is_no_text('text')})[1]"
+    return Reading(texts, texts, None, f"{first} is not null", f"({first})::varchar", "text")
+
+
+def _time(value: str, stored: Any, is_sound: bool) -> Reading | None:
+    if stored.id in _TIMES | _ZONED:
+        kind = "timestamptz" if stored.id in _ZONED else "timestamp"
+        time = f"epoch_ms(try_cast({value} as {kind}))"
+        # Infinity, and a date that milliseconds cannot hold.
+        problem = f"{value} is not null and {time} is null"
+        return Reading(time, time, None, problem, f"{value}::varchar", "a time")
+    if (number := _whole_number(value, stored, is_sound)) is None:
+        return None
+    if stored.id not in _TEXTS:
+        return replace(number, wanted="a time")
+    text = number.shown
+    # Without a zone it is UTC, whatever the zone of this machine is.
+    trimmed = f"regexp_replace({text}, '^\\s+|\\s+$', '', 'g')"
+    zoned, plain = (f"epoch_ms(try_cast({trimmed} as {kind}))" for kind in ("timestamptz", "timestamp"))
+    moment = f"case when regexp_matches({trimmed}, '{_ZONE}') then {zoned} else {plain} end"
+    time = f"coalesce({moment}, {number.value})"
+    problem = f"regexp_matches({text}, '{_SOME}') and ({time}) is null"
+    return Reading(time, time, number.given, problem, text, "a time")
 
 
 def _score(value: str, stored: Any, is_sound: bool) -> Reading | None:
@@ -184,5 +226,5 @@ def reason(place: str, reading: Reading) -> str:
     """SQL for why a value cannot be read, in words that name the place (SQL too) and the value; NULL where it can."""
     shown = f"regexp_replace({reading.shown}, {sql_string(_ADDRESS)}, '<e-mail address removed>', 'g')"
     quote = f"'''' || left({shown}, {_SHOWN}) || ''''"
-    words = f"'the column ' || {place} || ' holds ' || {quote} || ', which cannot be read as a whole number'"
+    words = f"'the column ' || {place} || ' holds ' || {quote} || ', which cannot be read as {reading.wanted}'"
     return f"case when {reading.problem} then {words} end"

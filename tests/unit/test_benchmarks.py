@@ -94,17 +94,6 @@ def test_a_fingerprint_finds_what_differs(relation: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_rows_that_left_their_order_are_a_mismatch(tmp_path: Path) -> None:
-    for name, order in (("kept", "asc"), ("lost", "desc")):
-        (tmp_path / name).mkdir()
-        for edition, first in (("b", 0), ("a", 5)):
-            rows = f"select {first} + i as number, i % 2 as item from range(3) as given(i) order by 1 {order}"
-            duckdb.sql(rows).write_parquet(str(tmp_path / name / f"{edition}.parquet"))
-    fingerprint.require_source_order(tmp_path, {"kept": "number, item"}, "peer")
-    with pytest.raises(Mismatch, match=r"peer: 4 rows of lost stand before the row that they should follow"):
-        fingerprint.require_source_order(tmp_path, {"kept": "number, item", "lost": "number, item"}, "peer")
-
-
 def test_a_missing_table_is_a_mismatch() -> None:
     with pytest.raises(Mismatch, match="t is missing"):
         fingerprint.require_equal({"t": fingerprint_of(ROWS)}, {}, "peer")

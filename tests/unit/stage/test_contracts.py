@@ -39,12 +39,12 @@ def test_a_missing_required_column_is_named(warehouse: Warehouse, upstream: Path
 @pytest.mark.parametrize(
     ("column", "kind", "value", "expected", "found"),
     [
-        ("title", pa.int64(), 1, "VARCHAR", "BIGINT"),
-        ("title", pa.binary(), b"x", "VARCHAR", "BLOB"),
+        ("title", pa.float64(), 1.0, "VARCHAR", "DOUBLE"),
+        ("title", pa.bool_(), True, "VARCHAR", "BOOLEAN"),
         ("year", pa.bool_(), True, "BIGINT", "BOOLEAN"),
         ("year", pa.timestamp("us"), 0, "BIGINT", "TIMESTAMP"),
         ("authors", pa.string(), "A; B", "VARCHAR[]", "VARCHAR"),
-        ("authors", pa.list_(pa.int64()), [1], "VARCHAR[]", "BIGINT[]"),
+        ("authors", pa.list_(pa.bool_()), [True], "VARCHAR[]", "BOOLEAN[]"),
         ("num_reviews", pa.list_(pa.int64()), [2], "BIGINT", "BIGINT[]"),
         ("reviews", pa.string(), "[]", 'STRUCT("confidence" BIGINT', "VARCHAR"),
         ("reviews", pa.list_(pa.string()), ["good"], 'STRUCT("confidence" BIGINT', "VARCHAR[]"),

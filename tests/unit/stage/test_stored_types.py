@@ -8,15 +8,19 @@ import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
 from pipelines.config.editions import Edition
 from pipelines.stage.checks import check_files
+from pipelines.stage.column_types import Kind, read
 from pipelines.stage.contracts import HUB_DATASET, ContractError
 from pipelines.stage.staging import Staged, stage
 from pipelines.warehouse import Warehouse
@@ -86,38 +90,66 @@ TIMES = [
     *((pa.timestamp(unit, "Asia/Tokyo"), _TOKYO, _MS) for unit in ("ms", "us", "ns")),
     (pa.date32(), date(2025, 11, 1), _MS - 500 - 12 * 3_600_000),
     (pa.date64(), date(2025, 11, 1), _MS - 500 - 12 * 3_600_000),
+    (pa.string(), "2025-11-01T12:00:00.5Z", _MS),
+    (pa.large_string(), "2025-11-01T21:00:00.5+09:00", _MS),
+    (_KEY_OF_WORDS, " 2025-11-01 12:00:00.5\n", _MS),
+    (pa.string(), "2025-11-01", _MS - 500 - 12 * 3_600_000),
+    (pa.string(), str(_MS), _MS),
 ]
 TEXTS = [
     (pa.null(), None, None),
     *((kind, "a\0b", "a\ufffdb") for kind in (pa.string(), pa.large_string(), _KEY_OF_WORDS)),
     (_KEY_OF_WORDS, "words", "words"),
+    *((kind, 26, "26") for kind in (pa.int8(), pa.int32(), pa.int64(), pa.uint64())),
+    (pa.dictionary(pa.int8(), pa.int64()), -26, "-26"),
+    *((kind, Decimal("26.50"), "26.50") for kind in (pa.decimal32(5, 2), pa.decimal128(5, 2))),
+    (pa.decimal128(38, 0), Decimal(10**30), str(10**30)),
+    (pa.uuid(), UUID(int=26).bytes, str(UUID(int=26))),
+    *((kind, "Größe\0".encode(), "Größe\ufffd") for kind in (pa.binary(), pa.large_binary())),
+    (pa.binary(4), b"Gr\xc3\xb6", "Grö"),
+    (pa.dictionary(pa.int8(), pa.binary()), b"words", "words"),
+    (pa.binary(), b"", ""),
 ]
-CELLS = [
-    pytest.param(place, kind, value, expected, id=f"{place}-{kind}-{value!r}")
-    for values, name in ((SCORES, "score"), (COUNTS, "count"), (TIMES, "time"), (TEXTS, "text"))
-    for place in PLACES[name]
-    for kind, value, expected in values
-]  # fmt: skip
-
-# What would lose something; the place, the type, the value, and how the reason quotes it.
-LOSSES = [
-    *(
-        pytest.param(place, kind, value, shown, id=f"{place}-{kind}-{value}")
-        for place in ("year", "num_reviews", "reviews.date")
-        for kind, value, shown in [
-            (pa.float64(), 2.5, "2.5"),
-            (pa.float32(), 2.5, "2.5"),
-            (pa.float64(), float("inf"), "inf"),
-            (pa.float64(), 1e300, "1e+300"),
-            (pa.decimal128(5, 2), Decimal("2.50"), "2.50"),
-            (pa.uint64(), 2**63, str(2**63)),
-            (pa.string(), "three", "three"),
-            (pa.large_string(), "2.5", "2.5"),
-            (_KEY_OF_WORDS, "three", "three"),
-            (pa.string(), "9" * 400, "9" * 100),
-            (pa.string(), "ask ada@example.org", "ask <e-mail address removed>"),
-        ]
+Cell = tuple[pa.DataType, Any, Any]
+# One file for a line of all tables: staging costs more than a column does.
+LINES = [
+    pytest.param(
+        {
+            place: cell
+            for cell, name in zip(cells, ("score", "count", "time", "text"), strict=True)
+            if cell is not None
+            for place in PLACES[name]
+        },
+        id=", ".join(f"{cell[0]}-{cell[1]!r}" for cell in cells if cell is not None),
     )
+    for cells in zip_longest(SCORES, COUNTS, TIMES, TEXTS)
+]
+
+# What would lose something: the type, the values, and how the reason quotes them.
+LOSSES = [
+    (pa.float64(), 2.5, "2.5"),
+    (pa.float32(), 2.5, "2.5"),
+    (pa.float64(), float("inf"), "inf"),
+    (pa.float64(), float("-inf"), "-inf"),
+    (pa.float64(), 1e300, "1e+300"),
+    (pa.decimal128(5, 2), Decimal("2.50"), "2.50"),
+    (pa.uint64(), 2**63, str(2**63)),
+    (pa.string(), "three", "three"),
+    (pa.large_string(), "2.5", "2.5"),
+    (_KEY_OF_WORDS, "three", "three"),
+    (pa.string(), "9" * 400, "9" * 100),
+    (pa.string(), "ask ada@example.org", "ask <e-mail address removed>"),
+]
+NUMBERS = {"year": "a whole number", "num_reviews": "a whole number", "reviews.date": "a time"}
+WORDS = dict.fromkeys(["title", "venue_type", "reviews.review_id", "reviews.summary"], "text")
+LOST = [
+    *((NUMBERS, kind, value, shown) for kind, value, shown in LOSSES),
+    *(({"reviews.date": "a time"}, kind, value, shown) for kind, value, shown in [
+        (pa.string(), "2025-11-31T10:00:00Z", "2025-11-31T10:00:00Z"),
+        (pa.timestamp("us"), 2**63 - 1, "infinity"),
+        (pa.timestamp("us", "UTC"), 2**63 - 1, "infinity"),
+    ]),
+    *((WORDS, kind, b"Gr\xf6\xdfe", r"Gr\xF6\xDFe") for kind in (pa.binary(), pa.large_binary(), pa.binary(5))),
 ]  # fmt: skip
 
 
@@ -146,25 +178,32 @@ def query(warehouse: Warehouse) -> Query:
 
 def write(folder: Path, place: str, kind: pa.DataType, value: Any, name: str = "a.parquet") -> None:
     """A file of two rows, the first of which has the value at the place; the column has the type in the whole file."""
-    column, _, field = place.partition(".")
-    schema = schema_with(reviews=review_type(**{field: kind})) if field else schema_with(**{column: kind})
-    first, second = hub_row(1, reviews=[hub_review("r1"), None]), hub_row(2, reviews=[hub_review("r2")])
-    for row, given in ((first, value), (second, None)):
-        if field:
-            row[column][0][field] = given
-        else:
-            row[column] = given
+    write_lines(folder, {place: kind}, [{place: value}, {}], name)
+
+
+def write_lines(
+    folder: Path, kinds: dict[str, pa.DataType], lines: list[dict[str, Any]], name: str = "a.parquet"
+) -> None:
+    """A file of a row for each line, with its values at their places, and else NULL at the places that have a kind.
+
+    The first row has a second review, which is NULL.
+    """
+    fields = {place.partition(".")[2]: kind for place, kind in kinds.items() if "." in place}
+    columns = {place: kind for place, kind in kinds.items() if "." not in place}
+    schema = schema_with(reviews=review_type(**fields), **columns)
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        row = hub_row(number, reviews=[hub_review(f"r{number}"), *([None] if number == 1 else [])])
+        for place in kinds:
+            column, _, field = place.partition(".")
+            if field:
+                row[column][0][field] = line.get(place)
+            else:
+                row[column] = line.get(place)
+        rows.append(row)
     folder.mkdir(exist_ok=True)
-    table = pa.Table.from_pylist([first | {"reviews": []}, second | {"reviews": []}], schema=hub_schema_without(schema))
-    columns = {given.name: table[given.name] if given.name in table.column_names else None for given in schema}
-    columns[column] = _array([first[column], second[column]], schema.field(column).type)
-    columns["reviews"] = _array([first["reviews"], second["reviews"]], schema.field("reviews").type)
-    pa.parquet.write_table(pa.table(columns, schema=schema), folder / name)
-
-
-def hub_schema_without(schema: pa.Schema) -> pa.Schema:
-    """The columns that have the Hub's own type."""
-    return pa.schema([field for field in schema if field in list(hub_schema())])
+    arrays = {field.name: _array([row[field.name] for row in rows], field.type) for field in schema}
+    pa.parquet.write_table(pa.table(arrays, schema=schema), folder / name)
 
 
 def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
@@ -184,27 +223,25 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-@pytest.mark.parametrize(("place", "kind", "value", "expected"), CELLS)
+@pytest.mark.parametrize("line", LINES)
 def test_what_reads_without_loss_is_read(
-    staged: Callable[[], Staged], query: Query, tmp_path: Path, place: str, kind: pa.DataType, value: Any, expected: Any
+    staged: Callable[[], Staged], query: Query, tmp_path: Path, line: dict[str, Cell]
 ) -> None:
-    write(tmp_path / "upstream", place, kind, value)
+    kinds = {place: kind for place, (kind, _, _) in line.items()}
+    write_lines(tmp_path / "upstream", kinds, [{place: value for place, (_, value, _) in line.items()}, {}])
     staged()
-    column, _, field = place.partition(".")
-    path = f"{column}[1].{field}" if field else column
-    narrow = column in HUB_DATASET.rows and (not field or field in HUB_DATASET.rows[column])
-    if narrow:
-        assert query(f"select {path}, problem from raw.hub_rows order by row_number") == [
-            (expected, None),
-            (None, None),
-        ]
-    else:
-        assert query("select problem from raw.hub_rows") == [(None,), (None,)]
-    # The view over the file shows a score or a count as it stands there.
-    stands = value if place in PLACES["score"] + PLACES["count"] else expected
-    ((found,), (absent,)) = query(f"select to_json({path}) from raw.hub_dataset order by row_number")
-    assert absent is None
-    assert (found and json.loads(found)) == _as_json(stands)
+    assert query("select problem from raw.hub_rows") == [(None,), (None,)]
+    for place, (_, value, expected) in line.items():
+        column, _, field = place.partition(".")
+        path = f"{column}[1].{field}" if field else column
+        if column in HUB_DATASET.rows and (not field or field in HUB_DATASET.rows[column]):
+            found = query(f"select {path} from raw.hub_rows order by row_number")
+            assert found == [(expected,), (None,)], place
+        # The view over the file shows a score or a count as it stands there.
+        stands = value if place in PLACES["score"] + PLACES["count"] else expected
+        ((shown,), (absent,)) = query(f"select to_json({path}) from raw.hub_dataset order by row_number")
+        assert absent is None, place
+        assert (shown and json.loads(shown)) == _as_json(stands), place
     # A list and a null in it stay what they are.
     assert query("select len(reviews), reviews[2] from raw.hub_dataset order by row_number") == [(2, None), (1, None)]
 
@@ -215,19 +252,29 @@ def _as_json(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize(("place", "kind", "value", "shown"), LOSSES)
+@pytest.mark.parametrize(("places", "kind", "value", "shown"), LOST)
 def test_what_would_lose_something_sets_its_row_aside(
-    staged: Callable[[], Staged], query: Query, tmp_path: Path, place: str, kind: pa.DataType, value: Any, shown: str
+    staged: Callable[[], Staged],
+    query: Query,
+    tmp_path: Path,
+    places: dict[str, str],
+    kind: pa.DataType,
+    value: Any,
+    shown: str,
 ) -> None:
-    write(tmp_path / "upstream", place, kind, value)
+    lines = [*({place: value} for place in places), {}]
+    write_lines(tmp_path / "upstream", dict.fromkeys(places, kind), lines)
     staged()
-    ((first,), (second,)) = query("select problem from raw.hub_rows order by row_number")
-    name = place.replace(".", "[1].")
-    assert first == f"the column {name} holds '{shown}', which cannot be read as a whole number"
-    assert second is None
+    assert query("select problem from raw.hub_rows order by row_number") == [
+        *(
+            (f"the column {place.replace('.', '[1].')} holds '{shown}', which cannot be read as {wanted}",)
+            for place, wanted in places.items()
+        ),
+        (None,),
+    ]
 
 
-@pytest.mark.parametrize("kind", [pa.bool_(), pa.binary(), pa.list_(pa.int64()), pa.time64("us"), pa.date32()], ids=str)
+@pytest.mark.parametrize("kind", [pa.bool_(), pa.list_(pa.int64()), pa.time64("us"), pa.date32()], ids=str)
 @pytest.mark.parametrize("place", ["year", "reviews.rating", "title", "reviews.summary"])
 def test_a_type_that_nobody_can_read_fails(
     staged: Callable[[], Staged], tmp_path: Path, place: str, kind: pa.DataType
@@ -247,6 +294,8 @@ def test_a_type_that_nobody_can_read_fails(
         (pa.list_(_KEY_OF_WORDS), ["Ada", "Bo"], ["Ada", "Bo"]),
         (pa.list_(pa.string(), 2), ["Ada", "Bo"], ["Ada", "Bo"]),
         (pa.list_view(pa.string()), ["Ada"], ["Ada"]),
+        (pa.list_(pa.binary()), ["Zoë".encode(), None], ["Zoë", None]),
+        (pa.list_(pa.int64()), [26, None], ["26", None]),
     ],
     ids=str,
 )
@@ -263,6 +312,39 @@ def test_lists_of_texts(
     staged()
     for name in ("hub_dataset", "hub_rows"):
         assert query(f"select authors from raw.{name}") == [(expected,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2025-11-01 12:00:00.5", _MS),
+        ("2025-11-01T12:00:00.5Z", _MS),
+        ("2025-11-01T21:00:00.5+09:00", _MS),
+        ("2025-11-01T21:00:00.5 Asia/Tokyo", _MS),
+        ("2025-11-01", _MS - 500 - 12 * 3_600_000),
+    ],
+)
+def test_a_time_without_a_zone_is_utc_wherever_this_runs(text: str, expected: int) -> None:
+    with duckdb.connect() as connection:
+        connection.execute("set TimeZone = 'America/New_York'")
+        (stored,) = connection.sql("select ''").types
+        reading = read(Kind.TIME, "given", stored, is_sound=True)
+        assert reading is not None
+        assert connection.execute(f"select {reading.value} from (select ? as given)", [text]).fetchall() == [
+            (expected,)
+        ]
+
+
+def test_a_list_with_bytes_that_are_no_text_sets_its_row_aside(
+    staged: Callable[[], Staged], query: Query, tmp_path: Path
+) -> None:
+    rows = [hub_row(1, authors=[b"Ada", None, b"Zo\xeb"]), hub_row(2, authors=[b"Ada", None])]
+    write_hub_file(tmp_path / "upstream" / "a.parquet", rows, schema_with(authors=pa.list_(pa.binary())))
+    staged()
+    assert query("select authors, problem from raw.hub_rows order by row_number") == [
+        (["Ada", None, None], r"the column authors holds 'Zo\xEB', which cannot be read as text"),
+        (["Ada", None], None),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -67,4 +67,3 @@ select
 from labelled
 left join ratings on labelled.paper_id = ratings.paper_id
 left join {{ ref('generated_labels') }} as labels on labelled.label = labels.label
-order by edition_id, row_number

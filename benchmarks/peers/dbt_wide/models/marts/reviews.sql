@@ -30,4 +30,3 @@ select
     item_number
 from {{ ref('int_reviews') }}
 inner join {{ ref('stg_editions') }} using (edition_id)
-order by edition_id, row_number, item_number
