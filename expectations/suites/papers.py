@@ -74,8 +74,8 @@ def _editions() -> Groups:
 
 
 _MISSING = expect.missing(
-    "paper_id", "edition_id", "is_placeholder_abstract", "has_unknown_status", "is_blind", "forum_url",
-    "review_count", "merged_row_count", "source", "sources", "snapshot_number", "row_number",
+    "paper_id", "edition_id", "is_placeholder_abstract", "has_unknown_status", "is_conditional", "is_blind",
+    "forum_url", "review_count", "merged_row_count", "source", "sources", "snapshot_number", "row_number",
 )  # fmt: skip
 _TOO_SMALL = expect.too_small({"submission_number": 1, "review_count": 0, "merged_row_count": 0, "row_number": 1})
 

@@ -82,6 +82,7 @@ _MISSING = expect.missing(
     "review_id",
     "paper_id",
     "edition_id",
+    "is_reviewer_named",
     "has_text",
     "word_count",
     "source",

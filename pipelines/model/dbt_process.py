@@ -26,7 +26,7 @@ from pipelines.model import dbt_manifest
 TESTED_ELSEWHERE = "tag:fixed resource_type:unit_test"
 
 # dbt would write two thousand debug lines a run; what it says at `info` is in the run's own log as well.
-FLAGS = ("--no-use-colors", "--log-level-file", "info")
+FLAGS = ("--no-use-colors", "--log-level-file", "info", "--log-format-file", "debug")
 
 _waiting: "tuple[subprocess.Popen[bytes], float] | None" = None
 

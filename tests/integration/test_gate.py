@@ -433,7 +433,8 @@ def test_a_label_that_names_one_reviewer_is_expected_once_a_paper(
     tmp_path: Path, warehouse: Warehouse, label: str | None, warns: bool
 ) -> None:
     given = "null" if label is None else f"'{label}'"
-    change = f"update reviews set reviewer_label = {given} where paper_id = 'p1-000001' and item_number <= 2"
+    named = f"reviewer_label = {given}, is_reviewer_named = {warns}"
+    change = f"update reviews set {named} where paper_id = 'p1-000001' and item_number <= 2"
     candidate = write_candidate(tmp_path / "candidate", changes=[change])
 
     keys = check(candidate, warehouse, "reviews", "keys")["keys"]
