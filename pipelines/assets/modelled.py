@@ -1,11 +1,9 @@
 """The dbt models as assets: seeds, staging, intermediate, marts, with their tests as asset checks."""
 
-import importlib
 import json
 import os
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -108,7 +106,6 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
             if not context.is_subset and publish.is_settled(warehouse, publish.inputs_fingerprint(warehouse)):
                 context.log.info("Nothing new is staged and no model changed: the release stands; the run ends here.")
                 return
-            imports = _importing_ahead("great_expectations")
             try:
                 with publish.building(warehouse, whole=not context.is_subset) as released:
                     _build(parts.settings, target, released, _selected(context) if context.is_subset else ())
@@ -116,20 +113,12 @@ def modelled_assets(parts: Parts) -> dg.AssetsDefinition:
                 failure = error
                 for database in (warehouse.working_database, warehouse.marts_database):
                     warehouse.distrust(database, error)
-            imports.join()
             counts = publish.row_counts(warehouse)
         yield from _events(context, _results(target), counts, cost)
         if failure:
             raise failure
 
     return modelled
-
-
-def _importing_ahead(module: str) -> threading.Thread:
-    """Import what the gate needs while dbt works in its own process: seconds in which this one only waits."""
-    thread = threading.Thread(target=importlib.import_module, args=[module], name=f"import {module}", daemon=True)
-    thread.start()
-    return thread
 
 
 def _build(settings: Settings, target: Path, released: Path | None, selected: Sequence[str]) -> None:

@@ -31,7 +31,9 @@ def retrying(action: Callable[[], T], *, settings: Settings, log: Log) -> T:
     Raises:
         LandingError: the attempts are used up or the next wait is too long; anything else that `action` raises.
     """
-    backoff = tenacity.wait_exponential_jitter(BACKOFF_SECONDS, max=LONGEST_BACKOFF_SECONDS, jitter=BACKOFF_SECONDS)
+    backoff = tenacity.wait_exponential_jitter(
+        multiplier=BACKOFF_SECONDS, max=LONGEST_BACKOFF_SECONDS, jitter=BACKOFF_SECONDS
+    )
 
     def failure(state: tenacity.RetryCallState) -> TransientError:
         error = state.outcome.exception() if state.outcome else None
